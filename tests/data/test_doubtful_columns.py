@@ -69,7 +69,37 @@ LEARNERS = {
     "pc": lambda data: pb.learn.pc(data).graph,
     "fci": lambda data: pb.causal.fci(data).graph,
     "bootstrap": lambda data: pb.learn.bootstrap(data, num_samples=2),
+    "naive bayes": lambda data: _classifier(data).network_.graph,
+    "clusters": lambda data: _without_cluster(pb.learn.MixtureClustering(2).fit(data)),
+    "number of clusters": lambda data: _without_cluster(pb.learn.choose_clusters(data, [1, 2]).clustering),
+    "partitions": lambda data: pb.DAG("", nodes=pb.learn.sample_partitions(data, lengths=SHORT).feature_variables),
+    "dirichlet process": lambda data: pb.DAG(
+        "", nodes=pb.learn.DirichletProcessMixture(lengths=SHORT).fit(data).posterior_.feature_variables
+    ),
+    "comparison": lambda data: _seen(lambda see: pb.learn.compare_learners(data, ["chow-liu", see], 2)),
+    "curve": lambda data: _seen(lambda see: pb.learn.learning_curve(data, ["chow-liu", see], [20], repeats=1)),
+    "validation": lambda data: _seen(lambda see: pb.learn.cross_validate(data, see, 2)),
 }
+SHORT = pb.learn.ChainLengths(4, 1, 1, 1)
+
+
+def _classifier(data):
+    """Learned with "b" as the class, from a frame or a table."""
+    features = (
+        data.select([n for n in data.variables if n != "b"]) if isinstance(data, Table) else data.drop(columns="b")
+    )
+    return pb.learn.NaiveBayesClassifier().fit(features, pd.Series(GOOD["b"], name="b"))
+
+
+def _without_cluster(clustering):
+    return pb.DAG("", nodes=[name for name in clustering.to_network().variables if name != "cluster"])
+
+
+def _seen(run):
+    """The columns that a learner sees."""
+    tables = []
+    run(lambda table: tables.append(table) or pb.DAG("", nodes=table.variables))
+    return pb.DAG("", nodes=tables[0].variables)
 
 
 @pytest.mark.parametrize("learn", LEARNERS.values(), ids=LEARNERS)
@@ -84,6 +114,34 @@ def test_learners_leave_doubtful_columns_out_with_one_warning(learn):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* could not be tested")  # nothing can be told of a column of names
         assert set(_names(learn(Table.read(frame, columns=["a", "b", "id"])))) == {"a", "b", "id"}
+
+
+@pytest.mark.parametrize("make", [pb.learn.NaiveBayesClassifier, pb.learn.MixtureClustering, "dpm"])
+@pytest.mark.parametrize("as_matrix", [False, True])
+def test_what_was_left_out_of_fit_is_passed_over_by_predict(make, as_matrix):
+    """Frames with and without the column, and matrices, whose columns go by their places, get the same answers."""
+    frame = pd.DataFrame({"id": DOUBTFUL["texts"], "a": A, "c": GOOD["b"]})
+    model = pb.learn.DirichletProcessMixture(lengths=SHORT) if make == "dpm" else make()
+    without = type(model)(**model.get_params()).fit(frame[["a", "c"]], A)
+    with pytest.warns(DoubtfulColumns):
+        model.fit(frame.to_numpy() if as_matrix else frame, A)
+    assert model.n_features_in_ == 3
+    new = frame.assign(id=[f"q{number}" for number in range(ROWS)])
+    shown = [new.to_numpy()] if as_matrix else [new, new[["a", "c"]]]
+    for rows in shown:
+        np.testing.assert_allclose(model.predict_proba(rows), without.predict_proba(new[["a", "c"]]))
+
+
+def test_options_of_classifiers_name_columns():
+    """A root, a graph, knowledge, or cuts."""
+    frame = pd.DataFrame({"a": A, "id": DOUBTFUL["numbers"]})
+    for model in (
+        pb.learn.TANClassifier(root="id"),
+        pb.learn.BayesianNetworkClassifier(graph="class -> a; class -> id"),
+        pb.learn.BayesianNetworkClassifier(knowledge=pb.Knowledge(forbidden="id -> a")),
+        pb.learn.NaiveBayesClassifier(discretizer=pb.data.Discretizer.at({"id": [30.0]})),
+    ):
+        assert "id" in model.fit(frame, GOOD["b"]).network_.graph
 
 
 @pytest.mark.parametrize(

@@ -225,6 +225,15 @@ class Table:
             return np.asarray(self.numbers[self.continuous.index(name)])
         return np.asarray(self.codes[self.discrete.index(name)])
 
+    def values(self, name: str) -> NDArray[Any]:
+        """A column as it would be given: states or numbers, `None` or NaN where they are missing."""
+        variable, column = self.variables[name], self.column(name)
+        if variable.is_continuous:
+            return column
+        states = np.empty(variable.num_states + 1, dtype=object)
+        states[:-1] = variable.states
+        return np.asarray(states[column])
+
     def take(self, rows: NDArray[Any] | Sequence[int] | Sequence[bool]) -> Table:
         """Some of the rows, by a mask or by their numbers, which may repeat."""
         try:
@@ -325,10 +334,10 @@ def _read_again(
     if isinstance(weights, str):
         _refuse_absent([weights], table.variables, _NO_WEIGHTS)
     _refuse_absent(marks_in, table.variables, _NO_TARGETS)
-    columns = {name: _decoded(table, name) for name in marks_in}
+    columns = {name: table.values(name) for name in marks_in}
     no_variables = {*marks_in, *([weights] if isinstance(weights, str) else [])}
     if isinstance(weights, str):
-        weights = read_numbers(weights, _decoded(table, weights))
+        weights = read_numbers(weights, table.values(weights))
     if wanted is not None or no_variables:
         table = table.select(
             name for name in (table.variables if wanted is None else wanted) if name not in no_variables
@@ -336,7 +345,7 @@ def _read_again(
     _refuse_lacking(given, table.variables)
     changed = {name: variable for name, variable in given.items() if not _is_same(variable, table.variables[name])}
     if changed:
-        encoded = {name: encode_small(one, _decoded(table, name), allow_missing=True) for name, one in changed.items()}
+        encoded = {name: encode_small(one, table.values(name), allow_missing=True) for name, one in changed.items()}
         table = table.with_columns({name: (changed[name], column) for name, column in encoded.items()})
     doubts = {} if wanted is not None else {name: why for name, why in table.doubtful.items() if name not in given}
     table = replace(table, doubtful=doubts)
@@ -353,16 +362,6 @@ def _read_again(
 def _is_same(first: Variable, second: Variable) -> bool:
     """Whether columns of both are encoded alike, so that states are of the same types, too."""
     return first == second and list(map(type, first.states)) == list(map(type, second.states))
-
-
-def _decoded(table: Table, name: str) -> NDArray[Any]:
-    """The values of a column, `None` or NaN where they are missing."""
-    variable, column = table.variables[name], table.column(name)
-    if variable.is_continuous:
-        return column
-    states = np.empty(variable.num_states + 1, dtype=object)
-    states[:-1] = variable.states
-    return np.asarray(states[column])
 
 
 def _read_weights(weights: Any, num_rows: int) -> Floats:

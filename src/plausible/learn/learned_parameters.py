@@ -91,7 +91,8 @@ def learn_parameters(
     Parameters
     ----------
     graph
-        A DAG, a string of arrows, or a network, which also sets the states of its variables.
+        A DAG, a string of arrows, or a network, which also sets the states of its variables, as do a network of fixed
+        CPDs and that of a `BDe` prior.
     data
         Rows (a data frame, columns, a file, a matrix, a `Table`), with or without missing cells, or their statistics.
     prior
@@ -161,7 +162,8 @@ def fit_parameters(
         raise InvalidArgument(f"unseen= is 'uniform', 'error' or 'prior', not {unseen!r}.")
     if unseen == "prior" and is_no_prior(prior):
         raise InvalidArgument("unseen='prior' needs a prior, such as prior=BDeu(10).")
-    families, known = read_families(graph, data), knowledge or ParameterKnowledge()
+    known = knowledge or ParameterKnowledge()
+    families = read_families(graph, data, known.fixed, getattr(prior, "network", None))
     check_knowledge(known, families.parents)
     refuse_unknown(prior, list(families.variables))
     if any(name in families.variables for name in families.statistics.missing):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +21,7 @@ from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.scores.reading import fitting_score, read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structure_methods import StructureSearch
-from plausible.learn.structures.knowledge import FoundGraph, Knowledge, Progress, check_progress
+from plausible.learn.structures.knowledge import FoundGraph, Knowledge, Progress, check_progress, named_in
 from plausible.models import BayesianNetwork
 from plausible.search.local_search import SearchMethod
 from plausible.search.run import Clock
@@ -168,7 +167,7 @@ def learn_structure(
     clock = Clock.of(time_limit)
     check_progress(progress)
     known = Knowledge.read(knowledge)
-    named = {*known.names, *_named(start), *(name for option in options.values() for name in _named(option))}
+    named = named_in((known, start, *options.values()))
     source: Table | Statistics = data if isinstance(data, Statistics) else Table.for_learning(data, named)
     if not source.variables:
         raise InvalidArgument("The data have no columns, so that there are no variables to learn about.")
@@ -192,12 +191,6 @@ def learn_structure(
     return StructureResult(
         found.graph, value, *how, method=name, scores=scores, table=table, missing=treatment, score_name=called
     )
-
-
-def _named(option: object) -> list[str]:
-    """The variables that an option names: itself, a list of them, or those of a graph."""
-    listed = option.nodes if isinstance(option, DAG) else [option] if isinstance(option, str) else option
-    return [name for name in listed if isinstance(name, str)] if isinstance(listed, Iterable) else []
 
 
 def usual_score(source: Table | Statistics, name: str = "hill-climbing") -> str:

@@ -299,3 +299,19 @@ def test_the_warning_about_open_rows_points_at_the_line_that_asked():
     with pytest.warns(UnidentifiedParameters) as caught:
         found.network()
     assert caught[0].filename == __file__
+
+
+def test_networks_say_which_states_there_are_whatever_the_rows_have():
+    """The graph, a prior network or fixed CPDs; rows as a frame, a table or counted, two of them without "yes"."""
+    net = BayesianNetwork(
+        TableCPD(Variable("a", ["yes", "no"]), [0.5, 0.5]),
+        TableCPD(Variable("b", ["yes", "no"]), [[0.8, 0.2], [0.4, 0.6]], parents=["a"]),
+    )
+    rows = {"a": ["no", "no"], "b": ["no", "yes"]}
+    for data in (rows, Table.read(rows), TableStatistics(Table.read(rows))):
+        counted = learn_parameters(net, data, "dirichlet:1")
+        assert counted.cpd("a").to_table().values.tolist() == [0.25, 0.75]
+        weighed = learn_parameters("a -> b", data, BDe(net, 2))
+        assert weighed.cpd("a").to_table().values.tolist() == [0.25, 0.75]
+        kept = learn_parameters("a -> b", data, knowledge=ParameterKnowledge(fixed=net))
+        assert kept.variables["a"].states == ("yes", "no")

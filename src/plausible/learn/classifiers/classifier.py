@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from inspect import cleandoc
 from numbers import Real
@@ -12,9 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats
+from plausible.base.arrays import Floats
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD
-from plausible.data.columns import refuse_others
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, warn_caller
@@ -32,6 +30,7 @@ from plausible.learn.estimation.families import FamilyFit, FamilyTask
 from plausible.learn.estimation.learners import GaussianLearner
 from plausible.learn.estimation.priors import Dirichlet, PriorLike
 from plausible.learn.learned_parameters import learn_parameters
+from plausible.learn.structures.knowledge import named_in
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -130,7 +129,9 @@ class NetworkClassifier(Estimator, ABC):
         """Learn graph, tables and densities from rows of a frame, name -> column, a matrix, or a list of rows.
 
         Columns of fractional numbers are continuous, all others have states. Rows with missing cells are left out, with
-        a warning (`IncompleteRows`); `y` is the class of each row, and `sample_weight` how often it counts.
+        a warning (`IncompleteRows`), and so are columns that are hardly variables (ids, dates, a value of its own for
+        most rows), unless an option or `Table.read(..., columns=)` names them; `predict` passes over them. `y` is the
+        class of each row, and `sample_weight` how often it counts.
         """
         if self.unseen not in ("warn", "missing", "error"):
             raise InvalidArgument(f"unseen= is 'warn', 'missing' or 'error', not {self.unseen!r}.")
@@ -138,8 +139,11 @@ class NetworkClassifier(Estimator, ABC):
             raise InvalidArgument(f"smoothing= is a share of the variance, not {self.smoothing!r}.")
         columns = read_features(X)
         classes = read_classes(y, columns)
-        raw = _training_table(columns, number_variables(X, columns), classes, sample_weight)
-        self._raw_variables_ = {name: raw.variables[name] for name in columns}
+        if isinstance(X, Table) and sample_weight is None:
+            sample_weight = X.weights
+        known = number_variables(X, columns)
+        raw = _training_table(columns, known, classes, sample_weight, named_in(self.get_params()))
+        self._raw_variables_ = {name: raw.variables[name] for name in raw.variables if name != classes.name}
         given = self.discretizer
         if isinstance(given, str):
             given = Discretizer.fit(raw, given, self.bins, target=classes.name)
@@ -150,8 +154,8 @@ class NetworkClassifier(Estimator, ABC):
         prior: Any = Dirichlet(float(self.prior)) if isinstance(self.prior, Real) else self.prior
         kinds = {name: SmoothedGaussian(self.smoothing) for name in table.continuous}
         self.network_ = learn_parameters(self._graph(table, classes.name), table, prior, kinds=kinds, unseen="uniform")
-        self.class_name_, self.n_features_in_ = classes.name, len(columns)
-        self._note_names(X, columns)
+        self.class_name_ = classes.name
+        self._note_features(X, columns)
         self.classes_ = classes.states
         return self
 
@@ -183,9 +187,7 @@ class NetworkClassifier(Estimator, ABC):
 
     def _evidence(self, X: Any) -> Table:
         """Rows of features as the network knows them."""
-        columns = read_features(X, list(self._raw_variables_))
-        if not (isinstance(X, Mapping) or hasattr(X, "columns")):
-            self._check_width(len(columns))
+        columns = self._features(X, self._raw_variables_, "this classifier")
         if self.unseen == "warn" and (states := unseen_states(columns, self._raw_variables_)):
             name, values = next(iter(states.items()))
             more = f", and in {len(states) - 1} other columns" if len(states) > 1 else ""
@@ -196,22 +198,22 @@ class NetworkClassifier(Estimator, ABC):
             )
         if self.unseen != "error":
             columns = with_unseen_missing(columns, self._raw_variables_)
-        known = {name: self._raw_variables_[name] for name in columns if name in self._raw_variables_}
-        refuse_others(columns, known, "this classifier")
-        table = Table.read(columns, known)
+        table = Table.read(columns, {name: self._raw_variables_[name] for name in columns})
         if self.discretizer_ is None:
             return table
         there = tuple(column for column in self.discretizer_.columns if column.name in columns)
         return Discretizer(there).encode(table)
 
 
-def _training_table(columns: dict[str, Any], known: list[Variable], classes: Classes, weights: Any) -> Table:
+def _training_table(
+    columns: dict[str, Any], known: list[Variable], classes: Classes, weights: Any, named: set[str]
+) -> Table:
     """Features and class, without the rows that count nothing; complete, with a warning if some are not."""
     if not len(classes.codes):
         raise InvalidArgument("There are 0 sample(s) in y; at least one row is needed to learn from.")
     variable = Variable(classes.name, classes.states.tolist())
     rows = {**columns, classes.name: classes.states[classes.codes].tolist()}
-    table = Table.read(rows, [*known, variable], weights=weights)
+    table = Table.for_learning(Table.read(rows, [*known, variable], weights=weights), named)
     for name, numbers in zip(table.continuous, table.numbers, strict=True):
         if np.isinf(numbers).any():
             raise InvalidArgument(f"{name!r} has infinite values (inf): leave these rows out.")
@@ -264,17 +266,10 @@ def class_posteriors(network: BayesianNetwork, target: str, table: Table) -> Flo
         answers[complete] = np.asarray(shares / shares.sum(axis=1, keepdims=True))
     if not complete.all():
         # Rows already answered are left blank, so that the engine does them once and counts the others right.
-        frame: dict[str, Any] = {name: _values(table, name, column, ~complete) for name, column in columns.items()}
+        frame: dict[str, Any] = {}
+        for name in columns:
+            frame[name] = values = np.array(table.values(name))
+            values[complete] = None
         found = network.compile().predict_proba(frame, target).to_numpy()
         answers[~complete] = found[~complete]
     return answers
-
-
-def _values(table: Table, name: str, column: NDArray[Any], shown: Flags) -> NDArray[Any]:
-    """States or numbers as a user would give them, nothing where a row is not shown."""
-    variable = table.variables[name]
-    if variable.is_continuous:
-        return np.where(shown, column, np.nan)
-    states = np.empty(variable.num_states + 1, dtype=object)
-    states[:-1] = list(variable.states)
-    return np.asarray(states[np.where(shown, column, -1)])

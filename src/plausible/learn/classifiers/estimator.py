@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Positions
+from plausible.data.columns import refuse_others
 from plausible.data.factorizing import factorize, is_absent
 from plausible.data.sources import columns_of
+from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, PlausibleError, PlausibleWarning, close_match, warn_caller
 from plausible.variables import Variable
 
@@ -73,19 +75,26 @@ class Estimator:
         kind = _shared(NotFitted, "NotFittedError")
         raise kind(f"This {type(self).__name__} has not seen any data yet: call fit first.")
 
-    def _note_names(self, X: Any, names: Iterable[str]) -> None:
-        """Keep the names of the features, where X has any."""
+    def _note_features(self, X: Any, names: Iterable[str]) -> None:
+        """Keep how many features there are, those that nothing is learned from too; and their names, if X has any."""
+        self._columns_ = list(names)
+        self.n_features_in_ = len(self._columns_)
         if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
-            self.feature_names_in_ = np.array(list(names), dtype=object)
+            self.feature_names_in_ = np.array(self._columns_, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _check_width(self, number: int) -> None:
-        if number != self.n_features_in_:
+    def _features(self, X: Any, variables: Mapping[str, Variable], place: str) -> dict[str, Any]:
+        """Name -> column of those that were learned from; columns that were left out when fitting are passed over."""
+        columns = read_features(X, self._columns_)
+        if not _has_names(X) and len(columns) != self.n_features_in_:
             raise InvalidArgument(
-                f"X has {number} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
-                "input."
+                f"X has {len(columns)} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                "as input."
             )
+        used = {name: columns[name] for name in columns if name in variables or name not in self._columns_}
+        refuse_others(used, variables, place)
+        return used
 
 
 class Clusterer(Estimator):
@@ -120,6 +129,8 @@ class Classes(NamedTuple):
 
 def read_features(X: Any, names: list[str] | None = None) -> dict[str, Any]:
     """Name -> column; the columns of a matrix have the names given, or X0, X1, ..."""
+    if isinstance(X, Table):
+        return {name: X.values(name) for name in X.variables}
     if hasattr(X, "toarray"):
         raise NotSupported("Sparse data is not supported: give X.toarray().")
     if isinstance(X, (str, Mapping)) or hasattr(X, "columns"):
@@ -143,9 +154,14 @@ def read_features(X: Any, names: list[str] | None = None) -> dict[str, Any]:
 
 
 def number_variables(X: Any, columns: Iterable[str]) -> list[Variable]:
-    """Variables that the type of the features tells: all columns of a matrix, or frame without names, of floats."""
-    is_named = isinstance(X, (str, Mapping)) or any(isinstance(name, str) for name in getattr(X, "columns", ()))
-    return [Variable(name) for name in columns] if not is_named and np.asarray(X).dtype.kind == "f" else []
+    """Variables that the features tell: those of a table; all columns of a matrix, or unnamed frame, of floats."""
+    if isinstance(X, Table):
+        return [variable for name, variable in X.variables.items() if name not in X.doubtful]
+    return [Variable(name) for name in columns] if not _has_names(X) and np.asarray(X).dtype.kind == "f" else []
+
+
+def _has_names(X: Any) -> bool:
+    return isinstance(X, (str, Mapping, Table)) or any(isinstance(name, str) for name in getattr(X, "columns", ()))
 
 
 def _named(columns: list[Any], names: list[str] | None) -> dict[str, Any]:

@@ -51,16 +51,19 @@ class Families:
         return rows
 
 
-def read_families(graph: object, data: DataLike) -> Families:
-    """The families of a graph, in its order; a network also says which states its variables have."""
-    known = graph.variables if isinstance(graph, BayesianNetwork) else None
+def read_families(graph: object, data: DataLike, *networks: object) -> Families:
+    """The families of a graph, in its order; a network, and others that are given, say which states there are."""
     dag = graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)
-    statistics = data if isinstance(data, Statistics) else TableStatistics(_read(data, known or {}, dag))
+    stated = [network.variables for network in (*networks, graph) if isinstance(network, BayesianNetwork)]
+    known = {name: variable for each in stated for name, variable in each.items() if name in dag}
+    if isinstance(data, TableStatistics) and any(data.variables.get(name) != known[name] for name in known):
+        data = data.table
+    statistics = data if isinstance(data, Statistics) else TableStatistics(_read(data, known, dag))
     there = statistics.variables
     for node in dag.nodes:
         if node not in there:
             raise UnknownVariable.named(node, there, "the data")
-        here, wanted = there[str(node)], (known or there)[str(node)]
+        here, wanted = there[str(node)], known.get(str(node), there[str(node)])
         if here != wanted:
             raise InvalidArgument(
                 f"{node!r} has the states {list(here.states)} in the data, but {list(wanted.states)} in the network. "

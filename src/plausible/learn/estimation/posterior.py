@@ -187,7 +187,8 @@ def parameter_posterior(
     The data, as complete rows or statistics of them, are counted once. Without a prior, pseudo-counts are zero. CPDs
     that are fixed, and tables that are tied, are `knowledge`; continuous variables must be fixed.
     """
-    families, known = read_families(graph, data), knowledge or ParameterKnowledge()
+    known = knowledge or ParameterKnowledge()
+    families = read_families(graph, data, known.fixed, getattr(prior, "network", None))
     check_knowledge(known, families.parents)
     refuse_unknown(prior, list(families.variables))
     return posterior_of(families, prior, known, list(families.variables))

@@ -21,6 +21,7 @@ from plausible.learn.estimation.learners import LogisticLearner
 from plausible.learn.estimation.priors import LIGHT_PRIOR
 from plausible.learn.evaluation.measures import mean_loss, name_learners, read_learner, row_losses, weighted_mean
 from plausible.learn.learned_parameters import learn_parameters
+from plausible.learn.structures.knowledge import named_in
 from plausible.models import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def cross_validate(
         A method of `learn.structure` by its name, a graph or arrow text, or a function of a `Table` that gives a
         network, a graph, or the result of a search. Where a graph has no parameters, they are learned with BDeu(1).
     target
-        With it, the loss is -log P(target | all others): how well the network classifies.
+        With it, the loss is -log P(target | all others): how well the network classifies. Columns that are hardly
+        variables, such as ids, are left out with a warning, unless the learner or the target names them.
 
     Examples
     --------
@@ -81,7 +83,7 @@ def cross_validate(
     >>> pb.learn.cross_validate(frame, "hill-climbing", 5)
     <CrossValidation: loss 2.31... ± 0.064 nats a row>
     """
-    table = Table.for_learning(data, [target] if target else ()) if isinstance(learner, str) else Table.read(data)
+    table = Table.for_learning(data, named_in((learner, target)))
     return _validated(table, learner, _folds(table, num_folds, seed), target)
 
 
@@ -144,7 +146,7 @@ def compare_learners(
     named = name_learners(learners)
     if not named:
         raise InvalidArgument("There are no learners to compare.")
-    table = Table.read(data)
+    table = Table.for_learning(data, named_in((named, target)))
     folds = _folds(table, num_folds, seed)
     found = {name: _validated(table, learner, folds, target) for name, learner in named.items()}
     return LearnerComparison(dict(sorted(found.items(), key=lambda item: item[1].loss)))
@@ -215,7 +217,7 @@ def learning_curve(
     array([2.5, 2.3])
     """
     check_count("repeats", repeats, 1)
-    table, rng = Table.read(data), generator_of(seed)
+    table, rng = Table.for_learning(data, named_in((learners, target))), generator_of(seed)
     if not 0 < share < 1:
         raise InvalidArgument(f"share={share!r} of the rows is held out: a number between 0 and 1.")
     num_held = max(1, round(share * table.num_rows))
@@ -252,7 +254,7 @@ def compare_generative_discriminative(
     The target is a discrete variable; `penalty` is that of the weights of the logistic regression. The other options
     are those of `learning_curve`.
     """
-    table = Table.read(data)
+    table = Table.for_learning(data, [target])
     if target not in table.variables:
         raise UnknownVariable.named(target, table.variables, "the data")
     if table.variables[target].is_continuous:

@@ -223,11 +223,11 @@ def cluster_cardinality(
     2
     """
     dag = _graph_with(graph, hidden)
-    table = data if isinstance(data, Table) else Table.read(data)
+    table = Table.read(data)
     blanket = [str(name) for name in dag.markov_blanket(hidden) if name in table.variables]
     if not blanket:
         raise InvalidArgument(f"No variable of the Markov blanket of {hidden!r} is in the data: nothing tells of it.")
-    return choose_clusters(table.select(blanket), numbers, criterion, **options)
+    return choose_clusters(Table.read(table, columns=blanket), numbers, criterion, **options)
 
 
 #: Steps of EM after which one split is chosen from several.

@@ -18,6 +18,7 @@ from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.family_tables import FamilyTables
 from plausible.learn.estimation.priors import FLAT_PRIOR, PriorLike
 from plausible.learn.gradients.space import tables_of
+from plausible.learn.incomplete.accelerated_em import SquaredEM
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMFit, EMProgress, best_em, em_run
 from plausible.learn.incomplete.problem import EMProblem, read_problem
@@ -135,7 +136,7 @@ class ScoreTask:
         problem, chosen, clock = self._problem, self.options, Clock.of(self.time_limit)
         restarts = 0 if self.cases.is_complete else chosen.restarts
         stops = Stops(max(chosen.tolerance, _ROUGH), 20_000, self.time_limit, self.progress)
-        rough = best_em(problem, chosen.start, restarts, self.seed, stops, clock)
+        rough = best_em(problem, chosen.start, restarts, self.seed, stops, clock, method=SquaredEM())
         if not rough.converged:
             return rough
         stops = replace(stops, tolerance=chosen.tolerance)

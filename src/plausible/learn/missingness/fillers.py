@@ -139,9 +139,7 @@ def network_table(data: TableLike, network: BayesianNetwork) -> Table:
     if not known:
         hint = suggestion(next(iter(names), ""), network.variables)
         raise InvalidArgument(f"No column is a variable of the network.{hint}")
-    table = opened.select(known) if isinstance(opened, Table) else Table.read(opened.read(known), known)
-    if dict(table.variables) != known:
-        raise InvalidArgument("The states of the table are not those of the network: read it with its variables=.")
+    table = Table.read(opened if isinstance(opened, Table) else opened.read(known), known, columns=known)
     columns = {}
     for name, variable in network.variables.items():
         absent = np.full(table.num_rows, np.nan if variable.is_continuous else -1)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
 from plausible.base.method_names import own_methods
-from plausible.data.columns import refuse_others
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, shortened
 from plausible.learn.classifiers.estimator import Clusterer, number_variables, read_features, with_unseen_missing
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 def read_clustered(X: Any) -> Table:
     """The table of features; the columns of a matrix of floats are all continuous."""
+    if isinstance(X, Table):
+        return X
     columns = read_features(X)
     return Table.read(columns, number_variables(X, columns))
 
@@ -138,7 +139,9 @@ class MixtureClustering(Clusterer):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find clusters of rows: a table, a frame, name -> column, a matrix, or a list of rows; cells may be missing.
 
-        `y` is not looked at; `sample_weight` says how often each row counts.
+        `y` is not looked at; `sample_weight` says how often each row counts. Columns that are hardly variables (ids,
+        dates, a value of its own for most rows) are left out with a warning, unless `Table.read(..., columns=)` names
+        them; `predict` passes over them.
         """
         if not isinstance(self.n_clusters, (int, np.integer)) or self.n_clusters < 1:
             raise InvalidArgument(f"n_clusters={shortened(self.n_clusters)} must be a whole number above zero.")
@@ -151,7 +154,6 @@ class MixtureClustering(Clusterer):
         kind = MixtureKind(self.covariance, is_hard, self.has_equal_weights, self.variance_floor, prior)
         table = self._training_table(X, sample_weight)
         self._variables_ = dict(table.variables)
-        self.n_features_in_ = len(table.variables)
         counted = np.flatnonzero(table.weights) if table.weights is not None else np.arange(table.num_rows)
         self.space_ = MixtureSpace.of(table.take(counted), kind.covariance)
         rows = self.space_.encode(table.take(counted), is_grouped=isinstance(self.start, str))
@@ -222,7 +224,8 @@ class MixtureClustering(Clusterer):
         return mixture_network(self.space_, self.kind_, self.parameters_)
 
     def _training_table(self, X: Any, weights: Any) -> Table:
-        table = X if isinstance(X, Table) else read_clustered(X)
+        given = read_clustered(X)
+        table = Table.for_learning(given)
         if weights is not None:
             table = table.weighted(weights)
         if not table.num_rows:
@@ -235,7 +238,7 @@ class MixtureClustering(Clusterer):
             raise InvalidArgument(
                 f"n_clusters={self.n_clusters} is more than n_samples={table.num_rows}: each cluster needs a row."
             )
-        self._note_names(X, table.variables)
+        self._note_features(X, given.variables)
         return table
 
     def _tell_empty(self, weights: Floats) -> None:
@@ -252,22 +255,9 @@ class MixtureClustering(Clusterer):
         """Rows of features, with a column for each; what a frame leaves out is missing."""
         self._check_fitted()
         variables: dict[str, Variable] = self._variables_
-        if isinstance(X, Table):
-            refuse_others(X.variables, variables, "this mixture")
-            columns = {}
-            for name, variable in X.variables.items():
-                if variable.is_continuous:
-                    columns[name] = X.numbers[X.continuous.index(name)]
-                else:
-                    states = np.array([*variable.states, None], dtype=object)
-                    columns[name] = list(states[X.codes[X.discrete.index(name)]])
-        else:
-            columns = read_features(X, list(variables))
-        if not (isinstance(X, (Mapping, Table)) or hasattr(X, "columns")):
-            self._check_width(len(columns))
+        columns = self._features(X, variables, "this mixture")
         if self.unseen == "missing":
             columns = with_unseen_missing(columns, variables)
-        refuse_others(columns, variables, "this mixture")
         num_rows = len(next(iter(columns.values()), ()))
         absent = {name: [None] * num_rows for name in variables if name not in columns}
         numbers = {name: np.full(num_rows, np.nan) for name in absent if variables[name].is_continuous}

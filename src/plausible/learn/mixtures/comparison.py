@@ -98,7 +98,8 @@ def choose_clusters(
     tried = sorted(set(numbers))
     if not tried:
         raise InvalidArgument("There is no number of clusters to choose from.")
-    table = data if isinstance(data, Table) else read_clustered(data)
+    given = read_clustered(data)
+    table = Table.for_learning(given)
     if criterion == "cheeseman-stutz" and table.continuous:
         raise InvalidArgument(
             f"The Cheeseman-Stutz score is for discrete features, but {table.continuous[0]!r} is continuous: take "
@@ -113,6 +114,7 @@ def choose_clusters(
         if progress is not None and progress(scores[-1]):
             break
     place = max(range(len(scores)), key=lambda i: (scores[i].value, -i))
+    fitted[place]._note_features(data, given.variables)
     best = scores[place]
     near = best.standard_error if criterion == "holdout" else 1.0
     close = tuple(score.num_clusters for score in scores if score.value >= best.value - near)

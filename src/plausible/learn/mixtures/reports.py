@@ -126,7 +126,7 @@ def irrelevant_features(clustering: MixtureClustering, data: Any) -> tuple[str, 
     >>> irrelevant_features(MixtureClustering(2).fit(rows), rows)
     ('luck',)
     """
-    table = data if isinstance(data, Table) else Table.read(read_features(data, list(clustering._variables_)))
+    table = data if isinstance(data, Table) else Table.read(read_features(data, clustering._columns_))
     used, found = int((clustering.weights_ > 0).sum()), []
     for name, information in feature_information(clustering).items():
         variable = clustering._variables_[name]
@@ -150,7 +150,7 @@ def predict_feature(clustering: MixtureClustering, data: Any, name: str) -> Floa
     clustering._check_fitted()
     if name not in clustering._variables_:
         raise UnknownVariable.named(name, clustering._variables_, "this mixture")
-    columns = {} if isinstance(data, Table) else read_features(data, list(clustering._variables_))
+    columns = {} if isinstance(data, Table) else read_features(data, clustering._columns_)
     source = data.select([n for n in data.variables if n != name]) if isinstance(data, Table) else columns
     if not isinstance(data, Table):
         length = len(next(iter(columns.values()), ()))

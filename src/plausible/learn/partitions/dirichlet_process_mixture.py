@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from plausible.base.arrays import Floats, Ints
 from plausible.base.method_names import own_methods
 from plausible.base.seeds import Seed, generator_of
-from plausible.data.columns import refuse_others
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.inference.sampling.chain_diagnostics import ChainDiagnostics, diagnose
@@ -321,10 +320,14 @@ class DirichletProcessMixture(Clusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw partitions of the rows of a frame, name -> column, a matrix, or a list of rows.
 
-        Columns of fractional numbers are continuous, all others have states; `y` is ignored.
+        Columns of fractional numbers are continuous, all others have states; `y` is ignored. Columns that are hardly
+        variables (ids, dates, a value of its own for most rows) are left out with a warning, unless
+        `Table.read(..., columns=)` or the base measure names them.
         """
         columns = read_features(X)
-        table = Table.read(columns)
+        table = X if isinstance(X, Table) else Table.read(columns)
+        if isinstance(self.base, str):
+            table = Table.for_learning(table)
         if not table.num_rows:
             raise InvalidArgument("X has 0 sample(s) while a minimum of 1 is required.")
         base = default_base(table, covariance=self.base) if isinstance(self.base, str) else self.base
@@ -333,8 +336,8 @@ class DirichletProcessMixture(Clusterer):
             problem, self._model(), self.moves, lengths=self.lengths, seed=self.seed, time_limit=limit
         )
         self.labels_ = self.posterior_.point_estimate(self.loss)
-        self.n_clusters_, self.n_features_in_ = int(self.labels_.max()) + 1, len(columns)
-        self._note_names(X, columns)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self._note_features(X, columns)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Ints:
@@ -380,7 +383,4 @@ class DirichletProcessMixture(Clusterer):
 
     def _table(self, X: Any) -> Table:
         variables = self.posterior_.problem.table.variables
-        columns = read_features(X, list(variables))
-        self._check_width(len(columns))
-        refuse_others(columns, variables, "the data that was fitted")
-        return Table.read(columns, variables)
+        return Table.read(self._features(X, variables, "the data that was fitted"), variables)

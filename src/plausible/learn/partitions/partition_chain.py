@@ -42,10 +42,12 @@ class PartitionProblem:
     def of(cls, data: TableLike, base: BaseMeasure | None = None) -> PartitionProblem:
         """Read rows; without a base measure that of `default_base`. Columns that the base measure lacks are left out.
 
+        So are those that are hardly variables, such as ids, with a warning, unless the base measure names them.
+
         >>> PartitionProblem.of({"wet": ["no", "yes", None]}).rows.cells.tolist()
         [[0], [1], [-1]]
         """
-        table = Table.read(data)
+        table = Table.for_learning(data, [name for part in base.parts for name in part.names] if base else ())
         if table.weights is not None:
             raise NotSupported("Rows that are to be clustered have no weights: repeat them instead.")
         if np.isinf(table.numbers).any():

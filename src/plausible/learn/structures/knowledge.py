@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +20,7 @@ from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import consistent_extension, essential_graph
+from plausible.graphs.graph_input import read_dag
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.search.run import Clock, Run
 from plausible.search.search_problem import SearchState
@@ -113,6 +115,16 @@ class Knowledge:
             if number > most:
                 raise InvalidArgument(f"{name!r} has {number} required parents, but max_parents={most}.")
         return Constraints(allowed, required, most)
+
+
+def named_in(option: object) -> set[str]:
+    """The variables that an option may name: a text, those of arrows, of knowledge or a graph, and of what is in it."""
+    if isinstance(option, str):
+        return {option, *map(str, read_dag(option).nodes)} if re.search("<-|->", option) else {option}
+    if isinstance(option, Mapping):
+        return named_in([*option, *option.values()])
+    listed = next((getattr(option, kind) for kind in ("names", "nodes", "variables") if hasattr(option, kind)), option)
+    return {name for each in listed for name in named_in(each)} if isinstance(listed, Iterable) else set()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
