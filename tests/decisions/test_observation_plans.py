@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.information import subsets
-from plausible.decisions.information.planning import count_plans, myopic_plan, observation_plan
+from plausible.decisions.information.planning import count_plans, observation_plan
 from plausible.decisions.information.samples import value_of_sample
 from plausible.decisions.information.subsets import Limits, choose_observations
 from plausible.decisions.solving.problem import SolvingOptions
@@ -179,7 +179,7 @@ def test_the_plan_is_the_best_of_all_plans(seed, most):
     expected = plan_value(phi, psi, list(costs.values()), most=99 if most is None else most)
     assert plan.expected_utility == pytest.approx(expected, abs=1e-9)
     assert plan.value >= -1e-9
-    for found in (plan, myopic_plan(diagram, costs=costs, max_number=most)):
+    for found in (plan, observation_plan(diagram, costs=costs, max_number=most, is_myopic=True)):
         assert followed(diagram, found, names, costs) == pytest.approx(found.expected_utility, abs=1e-9)
         assert found.expected_utility <= expected + 1e-9
 
@@ -201,7 +201,7 @@ def followed(diagram, plan, names, costs) -> float:
 def test_the_myopic_plan_misses_an_observation_that_only_says_which_other_one_is_of_use():
     """With many boxes no single observation pays; the best plan looks at the sign, then at one box."""
     diagram = pointer(4)
-    plan, myopic = observation_plan(diagram, costs=1.5), myopic_plan(diagram, costs=1.5)
+    plan, myopic = observation_plan(diagram, costs=1.5), observation_plan(diagram, costs=1.5, is_myopic=True)
     assert myopic.expected_utility == pytest.approx(5.0)
     assert plan.expected_utility == pytest.approx(7.0)
     assert plan.run({"sign": 2, "box0": 0, "box1": 0, "box2": 1, "box3": 0}) == (("sign", "box2"), 1)
@@ -252,7 +252,7 @@ def test_plans_that_can_not_be_made_are_refused_with_what_to_do():
 
 
 @pytest.mark.parametrize("cost", ["a", np.nan])
-@pytest.mark.parametrize("ask", [observation_plan, myopic_plan, choose_observations])
+@pytest.mark.parametrize("ask", [observation_plan, choose_observations])
 def test_costs_that_are_no_numbers_are_refused(ask, cost):
     for costs in (cost, {"sign": cost}):
         with pytest.raises(InvalidArgument, match="cost"):

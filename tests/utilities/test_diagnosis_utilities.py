@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible import errors
 from plausible.errors import InvalidArgument
-from plausible.utilities import DiagnosisUtility, MicromortRate, MixedScale
+from plausible.utilities import DiagnosisUtility, MicromortRate
 from plausible.utilities.elicitation.health import (
     HealthTrajectory,
     MicromortCurve,
@@ -63,12 +63,12 @@ def test_disutilities_decompose_into_treatment_delay_and_needless_treatment():
     disease = pb.Variable("disease", 60)
     columns = [dict(enumerate(rng.uniform(0, 9, size=60))) for _ in range(3)]
     utility = DiagnosisUtility.from_disutilities(disease, *columns)
-    assert utility.num_assessments == 3600
+    assert utility.table.size == 3600
     treated, delayed, unnecessary = columns
     assert -utility.table[7, 7] == pytest.approx(treated[7])
     assert -utility.table[7, 9] == pytest.approx(treated[7] + delayed[7] + unnecessary[9])
     groups = {f"g{i}": [i] if i else [0, *range(36, 60)] for i in range(36)}
-    assert utility.grouped(groups).num_assessments == 1296
+    assert utility.grouped(groups).table.size == 1296
 
 
 def test_groups_of_diseases_with_the_same_utilities_lead_to_the_same_choice():
@@ -89,31 +89,22 @@ def test_groups_of_diseases_with_the_same_utilities_lead_to_the_same_choice():
 
 def test_pathfinder_numbers_and_the_end_of_the_linear_range():
     """(340 - 16) micromorts at 20 dollars are 6480 dollars; large sums are not exchanged."""
-    scale = MixedScale(MicromortRate(20.0))
-    assert scale == MixedScale(20.0) == MixedScale()
-    assert scale.dollars(340 - 16) == 6480.0
+    scale = MicromortRate(20.0)
+    assert scale == MicromortRate()
     assert scale.disutilities({"a": 1e-4}, {"b": 100.0}) == pytest.approx({"a": 100.0, "b": 5.0})
-    refuses(errors.InvalidArgument, "no price per micromort holds", scale.dollars, 1e6)
     refuses(errors.InvalidArgument, "ask for the risk", scale.disutilities, {}, {"loss of a limb": 1e6})
-    refuses(errors.InvalidArgument, "positive and finite", MixedScale, np.inf)
     refuses(errors.InvalidArgument, "as a risk and as a payment", scale.disutilities, {"a": 0.1}, {"a": 1.0})
     refuses(errors.InvalidArgument, "probability", scale.disutilities, {"a": 1.1}, {})
 
 
 @pytest.mark.parametrize("rate", [MicromortRate(), MicromortRate(50.0, limit=300.0), MicromortRate(0.5)])
-def test_a_mixed_scale_and_its_rate_have_one_price_and_one_linear_range(rate):
-    """What one exchanges the other does, for the same amount: up to the same limit, in risks and in money."""
-    scale = MixedScale(rate)
+def test_risks_and_money_have_one_price_and_one_linear_range(rate):
+    """Risks are worth so many dollars, and these as many micromorts, up to the same limit."""
     for risk in (0.0, 12.5, 0.999 * rate.limit, rate.limit):
-        assert scale.dollars(risk) == rate.to_dollars(risk) == pytest.approx(risk * rate.dollars)
-        assert scale.disutilities({}, {"x": risk * rate.dollars})["x"] == pytest.approx(risk)
-    for refused in (
-        lambda: scale.dollars(1.001 * rate.limit),
-        lambda: rate.to_dollars(1.001 * rate.limit),
-        lambda: scale.disutilities({}, {"x": 1.001 * rate.limit * rate.dollars}),
-    ):
-        with pytest.raises(errors.InvalidArgument):
-            refused()
+        assert rate.to_dollars(risk) == pytest.approx(risk * rate.dollars)
+        assert rate.disutilities({}, {"x": risk * rate.dollars})["x"] == pytest.approx(risk)
+    refuses(errors.InvalidArgument, "no price per micromort holds", rate.to_dollars, 1.001 * rate.limit)
+    refuses(errors.InvalidArgument, "the risk", rate.disutilities, {}, {"x": 1.001 * rate.limit * rate.dollars})
 
 
 def test_tables_and_posteriors_that_do_not_fit_are_refused():

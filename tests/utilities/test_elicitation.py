@@ -30,6 +30,7 @@ from plausible.utilities.elicitation.session import run_session
 from plausible.utilities.lotteries.curve_families import LogarithmicCurve
 from plausible.utilities.lotteries.curves import TabulatedCurve
 from plausible.utilities.lotteries.lottery import Lottery
+from plausible.utilities.lotteries.outcome_utilities import rescaled_utility
 from plausible.utilities.lotteries.regret import DecisionSituation
 from plausible.utilities.lotteries.risk import certainty_equivalent
 from refusals import refuses
@@ -90,7 +91,7 @@ def test_entrepreneur_by_gambles():
     found = run_session(session, SimulatedRespondent(utility)).result
     assert found["o0"] == pytest.approx(0.259259, abs=2e-6)
     assert found["o2"] == pytest.approx(0.444444, abs=2e-6)
-    assert found.rescaled(-7, 20)["o2"] == pytest.approx(5, abs=1e-4)
+    assert rescaled_utility(found, low=-7, high=20)["o2"] == pytest.approx(5, abs=1e-4)
 
 
 @pytest.mark.parametrize("stop", [0, 1, 9, 15])

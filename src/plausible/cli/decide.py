@@ -23,7 +23,7 @@ from plausible.cli.output import factor_document, picked, print_answer
 from plausible.cli.source import read_model
 from plausible.cli.terminal import progress_bar
 from plausible.decisions import InfluenceDiagram
-from plausible.decisions.information.planning import Act, ObservationPlan, PlanNode, myopic_plan, observation_plan
+from plausible.decisions.information.planning import Act, ObservationPlan, PlanNode, observation_plan
 from plausible.decisions.information.subsets import ChoiceState, Limits, ObservationChoice, choose_observations
 from plausible.decisions.information.value import (
     InformationValue,
@@ -334,7 +334,7 @@ def _chosen(
 
         return _best_set(choose_observations(model, limits=Limits(number), progress=told, **asked))
     if choose in _CHOICES:
-        return _planned((observation_plan if choose == "plan" else myopic_plan)(model, max_number=number, **asked))
+        return _planned(observation_plan(model, max_number=number, is_myopic=choose != "plan", **asked))
     raise InvalidArgument(f"--choose {choose!r} is none of {', '.join(_CHOICES)}.{close_match(choose, _CHOICES)}")
 
 

@@ -23,7 +23,6 @@ from plausible.decisions.information.planning import Look as Look
 from plausible.decisions.information.planning import ObservationPlan as ObservationPlan
 from plausible.decisions.information.planning import PlanStart as PlanStart
 from plausible.decisions.information.planning import count_plans as count_plans
-from plausible.decisions.information.planning import myopic_plan as myopic_plan
 from plausible.decisions.information.planning import observation_plan as observation_plan
 from plausible.decisions.information.samples import SampleOptions as SampleOptions
 from plausible.decisions.information.samples import SampleState as SampleState

@@ -143,14 +143,9 @@ class Diagram(Frozen, Hinted):
     def strategy(self, rules: Mapping[str, RuleLike]) -> Strategy:
         """Make a strategy from simple rules: actions, mappings, functions or tables.
 
-        Parameters
-        ----------
-        rules
-            For each decision: an action to take in any case; a mapping from the states it sees to actions; a function
-            of these states; or a table of probabilities as a `Factor` or `TableCPD`.
+        The rule of a decision is an action to take in any case; a mapping from the states it sees to actions; a
+        function of these states; or a table of probabilities as a `Factor` or `TableCPD`.
 
-        Examples
-        --------
         >>> from plausible.decisions import InfluenceDiagram
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.strategy({"umbrella": {0: 0, 1: 1}})["umbrella"].values

@@ -44,15 +44,8 @@ class Labelling:
 def denoise_binary(noisy: ArrayLike, coupling: float, field: float, engine: Labeller | None = None) -> Labelling:
     """The picture of 0 and 1 behind one in which some pixels are wrong; see `binary_field`.
 
-    Parameters
-    ----------
-    noisy
-        Shape (rows, columns), of 0 and 1.
-    engine
-        `GraphCut()`, which is exact, where left out.
+    The picture has the shape (rows, columns). The engine is `GraphCut()`, which is exact, where left out.
 
-    Examples
-    --------
     >>> clean = denoise_binary([[0, 0, 0, 1, 1], [0, 1, 0, 1, 1], [0, 0, 0, 1, 0]], coupling=0.6, field=0.8)
     >>> clean.labels.tolist(), clean.gap
     ([[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 0.0)
@@ -224,13 +217,8 @@ class ColourModel:
     def from_scribbles(cls, image: Floats, scribbles: Ints) -> ColourModel:
         """From pixels that someone has marked: all segments are as likely, each with the colours of its marks.
 
-        Parameters
-        ----------
-        scribbles
-            Shape (rows, columns): the number of a segment, 0 to K - 1, or -1 where nothing is marked.
+        Scribbles have the shape (rows, columns): the number of a segment, 0 to K - 1, or -1 where nothing is marked.
 
-        Examples
-        --------
         >>> image = np.array([[[0.1], [0.2], [0.5], [0.9]]])
         >>> ColourModel.from_scribbles(image, np.array([[0, 0, -1, 1]])).means.round(2).tolist()
         [[0.15], [0.9]]

@@ -79,14 +79,8 @@ def pag_member(pag: GraphLike[PAG], having: Iterable[tuple[Node, Node, Mark]] = 
 
     `o->` and `-o` become `->`, and the edges `o-o`, which form a chordal graph, are directed without a new unshielded
     collider. Marks that are asked for come first, with what follows from them; the others are then tried one by one,
-    tails first, and those that lead to a contradiction are given up.
-
-    Parameters
-    ----------
-    pag
-        The PAG of a class, a result that has one, or arrow text.
-    having
-        Marks (node, other end, mark) that the member must have: each at a node on its edge to another.
+    tails first, and those that lead to a contradiction are given up. The PAG may be a result that has one, or arrow
+    text. `having` are marks (node, other end, mark) that the member must have: each at a node on its edge to another.
 
     Raises
     ------
@@ -155,18 +149,10 @@ def stands_for_class(pag: GraphLike[PAG], *, narrowed: bool = False) -> bool:
     """Whether some MAG has exactly these marks in all members of its class.
 
     The checks of a PAG itself look at marks one by one; a cycle of `o-o` without chord passes them, though without
-    selection no MAG has it. O(n² × edges) at worst; with `narrowed` at most 100 times that.
+    selection no MAG has it. O(n² × edges) at worst; with `narrowed` at most 100 times that. With `narrowed` knowledge
+    may have made more marks than the class has: then it is enough that some of its members have them. Members are
+    looked for, and not all where there are many.
 
-    Parameters
-    ----------
-    pag
-        A graph that may be the PAG of a class.
-    narrowed
-        Whether knowledge may have made more marks than the class has: then it is enough that some of its members have
-        them. Members are looked for, and not all where there are many.
-
-    Examples
-    --------
     >>> stands_for_class("A o-> B; C o-> B"), stands_for_class("A o-o B o-o C o-o D o-o A")
     (True, False)
     >>> stands_for_class("A -> B"), stands_for_class("A -> B", narrowed=True)

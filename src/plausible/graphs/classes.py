@@ -258,14 +258,8 @@ def interventional_essential_graph(dag: GraphLike[DAG], targets: Targets = ()) -
     direction of every edge of which some target contains exactly one end. So the class is that of observation with
     these directions as further knowledge, closed under Meek's rules, which are complete. What is set from outside in
     one experiment is observed in others, if only in those without a target: the empty target always counts as given,
-    and adds nothing where every node is left alone in some experiment.
-
-    Parameters
-    ----------
-    dag
-        A member of the class.
-    targets
-        For each experiment the nodes that were set together: a node or several.
+    and adds nothing where every node is left alone in some experiment. The DAG is a member of the class; targets are,
+    for each experiment, the nodes that were set together: a node or several.
 
     Notes
     -----

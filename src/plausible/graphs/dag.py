@@ -67,15 +67,9 @@ class DAG(PlainGraph):
     def from_adjacency(cls, matrix: npt.ArrayLike, nodes: Iterable[Node] | None = None) -> DAG:
         """Make a DAG from a 0/1 matrix: matrix[i, j] is one if i -> j is an edge. The inverse is `adjacency_matrix`.
 
-        Parameters
-        ----------
-        matrix
-            A square array of zeros and ones; or a data frame with the names of the nodes as index and columns.
-        nodes
-            The nodes in the order of the rows; by default the names of a data frame, or 0, 1, ...
+        The matrix is a square array of zeros and ones, or a data frame with the names of the nodes as index and
+        columns; the nodes are in the order of the rows, by default those names, or 0, 1, ...
 
-        Examples
-        --------
         >>> DAG.from_adjacency([[0, 1, 1], [0, 0, 1], [0, 0, 0]], nodes="ABC")
         DAG('A -> B; A -> C; B -> C')
         """

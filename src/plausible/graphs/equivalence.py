@@ -167,14 +167,8 @@ def near_extension(pdag: GraphLike[PDAG], cost: Callable[[Immorality], float] | 
 
     As `consistent_extension`, whose answer it is where there is one. Where no node can be a sink, that one without an
     edge from it is taken whose new immoralities cost least; of equals the last. So it is a greedy choice, which need
-    not have the fewest of all. O(n d²) steps for each such choice, d being the largest number of neighbours.
-
-    Parameters
-    ----------
-    pdag
-        Any PDAG.
-    cost
-        What a new immorality costs: at least 0; 1 for each by default.
+    not have the fewest of all. O(n d²) steps for each such choice, d being the largest number of neighbours. A new
+    immorality costs 1 by default, or what `cost` says: at least 0.
     """
     work = _Sinks(read_pdag(pdag))
     work.take_all()

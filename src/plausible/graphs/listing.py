@@ -20,17 +20,9 @@ class Listing(Generic[ItemT]):
     """Items that are found as they are asked for, in the same order each time; none is kept.
 
     Going through a listing, testing it, and taking an item or a slice by position find no more items than needed; use
-    `list` to have them all. `next` takes one after the other.
+    `list` to have them all. `next` takes one after the other. `find` starts the search and gives the items one by one;
+    there are at most `limit`, or all with `None`.
 
-    Parameters
-    ----------
-    find
-        Starts the search and gives the items one by one.
-    limit
-        How many at most; `None` for all.
-
-    Examples
-    --------
     >>> squares = Listing(lambda: (n * n for n in range(1, 1000)))
     >>> squares
     [1, 4, 9, 16, 25, 36, 49, 64, 81, 100, ...]

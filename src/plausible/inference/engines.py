@@ -116,13 +116,8 @@ class SummingEngine(ABC):
 class Enumeration(SummingEngine):
     """Exact inference by brute force: build the full joint table (2^n entries for n binary variables) and sum.
 
-    Parameters
-    ----------
-    max_entries
-        Refuse a joint with more entries than this.
+    A joint with more than `max_entries` is refused.
 
-    Examples
-    --------
     >>> coin = Factor({"coin": 2}, [0.5, 0.5])
     >>> Enumeration().query([coin], coin.scope, Evidence.read({}, {})).info.engine
     'enumeration'
@@ -175,16 +170,9 @@ class VariableElimination(SummingEngine):
 class JunctionTree:
     """Exact inference on a clique tree, as models do by default (Lauritzen & Spiegelhalter 1988).
 
-    Each question builds a new tree; `model.compile()` keeps one for many questions.
+    Each question builds a new tree; `model.compile()` keeps one for many questions. A tree whose tables have more than
+    `max_entries` in total is refused before any table is built; by default only the compiler's own limit applies.
 
-    Parameters
-    ----------
-    max_entries
-        Refuse a tree whose tables have more entries than this in total, before any table is built; by default only the
-        compiler's own limit applies.
-
-    Examples
-    --------
     >>> coin = Factor({"coin": 2}, [0.5, 0.5])
     >>> JunctionTree().query([coin], coin.scope, Evidence.read({}, {})).info.engine
     'clique tree'
@@ -240,16 +228,10 @@ class JunctionTree:
 class Pearl(SummingEngine):
     """Exact inference on polytrees by Pearl's λ-π messages (Pearl 1988, §4.3); `propagate` shows the messages.
 
-    The factors must be the families of a Bayesian network, with the child last in each scope.
+    The factors must be the families of a Bayesian network, with the child last in each scope. The cutset are variables
+    to condition on, with one propagation for each assignment of them. For a network with loops, use a loop cutset, such
+    as `loop_cutset` finds.
 
-    Parameters
-    ----------
-    cutset
-        Variables to condition on, with one propagation for each assignment of them. For a network with loops, use a
-        loop cutset, such as `loop_cutset` finds.
-
-    Examples
-    --------
     >>> a, b = Variable("A", 2), Variable("B", 2)
     >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
     >>> Pearl().query(factors, [a], Evidence.read({"B": 1}, {"B": b})).values.round(6)

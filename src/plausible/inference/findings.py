@@ -263,17 +263,9 @@ def smallest_contradiction(
     """Findings that can't hold together, none of which can be spared; `None` where all can hold together.
 
     QuickXplain (Junker 2004): halves of the findings are kept or dropped as a whole, so that k findings out of n are
-    found in O(k log(n/k) + k) calls of `is_possible`.
+    found in O(k log(n/k) + k) calls of `is_possible`. `is_possible` tells whether some findings have positive
+    probability; it must not turn true when findings are added.
 
-    Parameters
-    ----------
-    evidence
-        Name -> finding.
-    is_possible
-        Whether some findings have positive probability; it must not turn true when findings are added.
-
-    Examples
-    --------
     >>> smallest_contradiction({"a": 1, "b": 2, "c": 3}, lambda found: not {"a", "c"} <= found.keys())
     {'a': 1, 'c': 3}
     """

@@ -35,12 +35,7 @@ def possible_states(factors: Iterable[Factor], evidence: Evidence) -> dict[str, 
     A state is struck out when some factor has no positive entry that agrees with it and with the states left of the
     other variables; this is repeated until nothing changes (generalised arc consistency, Mackworth 1977; on pedigrees,
     genotype elimination, Lange & Goradia 1987). A state that can occur is never struck out, but one that is left may
-    still be impossible for reasons that no single factor shows.
-
-    Parameters
-    ----------
-    factors
-        Factors without negative entries.
+    still be impossible for reasons that no single factor shows. The factors have no negative entries.
 
     Returns
     -------
@@ -164,17 +159,9 @@ class Reduction:
 def reduce_states(factors: Iterable[Factor], evidence: Evidence, variables: Iterable[Variable] = ()) -> Reduction:
     """Build the evidence in and drop all states that local checks rule out; see `possible_states`.
 
-    The product over what is left has the same sum, the same maximum and the same marginals.
+    The product over what is left has the same sum, the same maximum and the same marginals. The factors have no
+    negative entries; `variables` are in the answer even if no factor mentions them.
 
-    Parameters
-    ----------
-    factors
-        Factors without negative entries.
-    variables
-        Variables to have in the answer even if no factor mentions them.
-
-    Examples
-    --------
     >>> parent, child = Variable("parent", ["aa", "ab", "bb"]), Variable("child", ["aa", "ab", "bb"])
     >>> passes = Factor([parent, child], [[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
     >>> reduced = reduce_states([passes], Evidence.read({"child": "aa"}, {"child": child}))
@@ -229,17 +216,9 @@ def prune(factors: Iterable[Factor], targets: Iterable[Variable], evidence: Evid
       that of a conditional distribution over its child is, the factor falls away: *barren* variables (Shachter 1986),
       auxiliary ones too.
 
-    Both are repeated until nothing changes.
+    Both are repeated until nothing changes. The factors have no negative entries. Targets stay: every one of them is in
+    some factor of the answer, unless it is observed.
 
-    Parameters
-    ----------
-    factors
-        Factors without negative entries.
-    targets
-        The variables that stay; every one of them is in some factor of the answer, unless it is observed.
-
-    Examples
-    --------
     >>> copy = Factor({"A": 2, "L": 2, "Y": 2}, [[[1, 0], [0, 1]], [[1, 1], [1, 1]]])
     >>> priors = [Factor({"L": 2}, [0.3, 0.7]), Factor({"Y": 2}, [0.2, 0.8])]
     >>> found = Evidence.read({"A": 1}, {"A": Variable("A", 2)})

@@ -29,17 +29,8 @@ def parse_uai_evidence(text: str, model: Model | None = None) -> list[dict[str, 
     """The samples of evidence in a text.
 
     Two dialects are read: one sample, `n variable state variable state ...`, and several of these, with their number on
-    a line of its own before them.
+    a line of its own before them. The model is the one that the numbers are about.
 
-    Parameters
-    ----------
-    text
-        What the file says.
-    model
-        The model that the numbers are about.
-
-    Examples
-    --------
     >>> parse_uai_evidence("2 1 0 2 1")
     [{'1': '0', '2': '1'}]
     >>> parse_uai_evidence("2\\n1 0 1\\n0")

@@ -16,7 +16,6 @@ from plausible.utilities.attributes.additive import (
 )
 from plausible.utilities.attributes.additive_utility import AdditiveUtility as AdditiveUtility
 from plausible.utilities.attributes.diagnosis import DiagnosisUtility as DiagnosisUtility
-from plausible.utilities.attributes.diagnosis import MixedScale as MixedScale
 from plausible.utilities.attributes.fitting import UtilityFit as UtilityFit
 from plausible.utilities.attributes.fitting import fit_additive_utility as fit_additive_utility
 from plausible.utilities.attributes.independence import ConditionalPreference as ConditionalPreference

@@ -22,16 +22,9 @@ class ValueRule:
     """⟨context : value⟩: a team gains the value wherever the context, of state and actions, holds.
 
     Guestrin, Venkataraman & Koller (2002), Context-specific multiagent coordination and planning with factored MDPs.
+    The context maps state variables and agents to a state or action, or a collection of them ("one of"). The value is
+    any number; the values of all rules that hold add up.
 
-    Parameters
-    ----------
-    context
-        State variable or agent -> a state or action, or a collection of them ("one of").
-    value
-        Any number; the values of all rules that hold add up.
-
-    Examples
-    --------
     >>> print(ValueRule({"open": "yes", "one": "pass", "two": ["run left", "run right"]}, 10))
     open=yes, one=pass, two=run left|run right: 10
     """

@@ -153,6 +153,7 @@ def observation_plan(
     costs: float | Mapping[str, float] | None = None,
     max_number: int | None = None,
     evidence: EvidenceLike | None = None,
+    is_myopic: bool = False,
 ) -> ObservationPlan:
     """The best way to look at some variables one after the other before a decision, each by what the last ones said.
 
@@ -171,6 +172,11 @@ def observation_plan(
         What it costs to look at each, or a number for all; what is not named is free.
     max_number
         At most so many are looked at.
+    is_myopic
+        Give the plan of one who always makes the best single observation instead, as if it were the last, while one
+        pays. It can be far from the best plan, where an observation only says which other one is of use; its expected
+        utility is what it really brings. In diagrams too large for a plan, `rank_observations` with all that was seen
+        as evidence tells the next step.
 
     Examples
     --------
@@ -189,51 +195,15 @@ def observation_plan(
       sign=1 (probability 0.5): look at right (cost 1, expected utility 9)
         right=0 (probability 0.5): guess=0 (expected utility 10)
         right=1 (probability 0.5): guess=1 (expected utility 10)
-    """
-    return _planned(diagram, decision, candidates, costs, max_number, evidence, is_myopic=False)
-
-
-def myopic_plan(
-    diagram: Diagram,
-    decision: str | None = None,
-    candidates: Iterable[str] | None = None,
-    costs: float | Mapping[str, float] | None = None,
-    max_number: int | None = None,
-    evidence: EvidenceLike | None = None,
-) -> ObservationPlan:
-    """The plan of one who always makes the best single observation, as if it were the last, while one pays.
-
-    It can be far from the best plan, where an observation only says which other one is of use: see `observation_plan`.
-    The expected utility told is what the plan really brings. Arguments are as of `observation_plan`.
-
-    In diagrams too large for a plan, `rank_observations` with all that was seen as evidence tells the next step.
 
     Whoever looks at a box right away never learns which one counts:
 
-    >>> import plausible as pb
-    >>> coins = [pb.TableCPD(name, [0.5, 0.5]) for name in ("sign", "left", "right")]
-    >>> right = pb.Utility(["sign", "left", "right", "guess"], lambda s, l, r, g: 10.0 * (g == (r if s else l)))
-    >>> diagram = pb.InfluenceDiagram(coins, [pb.Decision("guess", 2)], [right])
-    >>> print(myopic_plan(diagram, costs=1))
+    >>> print(observation_plan(diagram, costs=1, is_myopic=True))
     Expected utility 6.5 net of costs, by a myopic plan; without looking 5.
     look at left (cost 1, expected utility 6.5)
       left=0 (probability 0.5): guess=0 (expected utility 7.5)
       left=1 (probability 0.5): guess=1 (expected utility 7.5)
-    >>> observation_plan(diagram, costs=1).expected_utility
-    8.0
     """
-    return _planned(diagram, decision, candidates, costs, max_number, evidence, is_myopic=True)
-
-
-def _planned(
-    diagram: Diagram,
-    decision: str | None,
-    candidates: Iterable[str] | None,
-    costs: float | Mapping[str, float] | None,
-    max_number: int | None,
-    evidence: EvidenceLike | None,
-    is_myopic: bool,
-) -> ObservationPlan:
     name, prices = read_candidates(diagram, decision, candidates, costs)
     names = tuple(prices)
     if len(diagram.decisions) > 1:

@@ -109,7 +109,9 @@ class ValueOfInformation(Result):
 
     variables: tuple[str, ...]  # What is seen
     decision: str  # The first decision that sees it; later ones do, too
-    value: float  # MEU with them less MEU without; never negative, and zero exactly where no action changes
+    #: MEU with them less MEU without: the cost at which it is all the same whether to look. Never negative, and zero
+    #: exactly where no action changes.
+    value: float
     cost: float  # What it costs to see them
     #: The solutions without and with them.
     before: Solution
@@ -122,11 +124,6 @@ class ValueOfInformation(Result):
     def net_value(self) -> float:
         """The value less the cost."""
         return self.value - self.cost
-
-    @property
-    def break_even_cost(self) -> float:
-        """The largest cost at which it pays to look: the value itself."""
-        return self.value
 
     @property
     def is_worthwhile(self) -> bool:

@@ -123,14 +123,9 @@ def stable_interval(
     Nielsen & Jensen (2003), Sensitivity analysis in influence diagrams, IEEE Transactions on Systems, Man, and
     Cybernetics A 33. Eisner & Severance (1976), Mathematical techniques for efficient record segmentation.
 
-    Parameters
-    ----------
-    number
-        `("profit", {"market": "poor", "found": "yes"})` for an entry of a utility; `("survey", {"market": "poor"},
-        "bad")` for P(survey=bad | market=poor).
+    A number is `("profit", {"market": "poor", "found": "yes"})` for an entry of a utility; `("survey", {"market":
+    "poor"}, "bad")` for P(survey=bad | market=poor).
 
-    Examples
-    --------
     >>> import plausible as pb
     >>> diagram = pb.examples.load("startup")
     >>> print(stable_interval(diagram, ("profit", {"market": "poor", "found": "yes"})))
@@ -151,16 +146,10 @@ def strategy_stability(
     """The stable intervals of some numbers, or of all: which of them the decision hangs on.
 
     Those with the least slack come first; that of a probability is compared as it is, that of an entry of a utility as
-    a share of the distance between the largest and smallest entry of that utility.
+    a share of the distance between the largest and smallest entry of that utility. Numbers are as of `stable_interval`;
+    by default all entries of utilities, and those of conditional tables that are neither 0 nor 1: certainties are most
+    often logic, and can be named to be varied.
 
-    Parameters
-    ----------
-    numbers
-        As of `stable_interval`; by default all entries of utilities, and those of conditional tables that are neither
-        0 nor 1: certainties are most often logic, and can be named to be varied.
-
-    Examples
-    --------
     >>> import plausible as pb
     >>> diagram = pb.InfluenceDiagram(
     ...     [pb.TableCPD("rain", [0.7, 0.3], states=["no", "yes"])],

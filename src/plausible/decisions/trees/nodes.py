@@ -29,15 +29,8 @@ class Outcome:
 class Choice:
     """A node where somebody chooses.
 
-    Parameters
-    ----------
-    name
-        What is decided.
-    branches
-        Action -> what follows: a node, or a number for the utility of an outcome.
+    Branches map actions to what follows: a node, or a number for the utility of an outcome.
 
-    Examples
-    --------
     >>> Choice("found", {"no": 0, "yes": Chance("market", {"poor": (0.5, -7), "good": (0.5, 11)})}).actions
     ('no', 'yes')
     """
@@ -63,13 +56,8 @@ class Choice:
 class Chance:
     """A node where nature chooses.
 
-    Parameters
-    ----------
-    name
-        What comes out.
-    branches
-        State -> (probability, what follows): a node, or a number for the utility of an outcome. Probabilities that miss
-        one by rounding (at most 1e-3) are renormalised, with a warning.
+    Branches map states to (probability, what follows): a node, or a number for the utility of an outcome. Probabilities
+    that miss one by rounding (at most 1e-3) are renormalised, with a warning.
     """
 
     name: str

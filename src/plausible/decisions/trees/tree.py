@@ -50,15 +50,8 @@ class DecisionTree(Result):
     Branches may differ in what follows, so that asymmetric problems need no tricks: an action that is not open is not a
     branch, and a variable that does not matter is not asked.
 
-    Koller & Friedman (2009), Probabilistic graphical models, section 23.1.
+    Koller & Friedman (2009), Probabilistic graphical models, section 23.1. The root is the first choice or chance.
 
-    Parameters
-    ----------
-    root
-        The first choice or chance.
-
-    Examples
-    --------
     >>> market = Chance("market", {"poor": (0.5, -7), "fair": (0.3, 5), "good": (0.2, 20)})
     >>> tree = DecisionTree(Choice("found", {"no": 0, "yes": market}))
     >>> tree.solve().expected_utility

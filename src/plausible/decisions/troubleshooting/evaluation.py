@@ -82,19 +82,11 @@ def evaluate_troubleshooting(
     """Mend sampled devices by the advice and by the best fixed order of repairs.
 
     Devices are drawn as they may be given what is known, with any number of faults. Those with the same history so far
-    go on together, so that advice is asked for once for each state of knowledge. The fixed order tries one
-    component after the other, by a look or by replacing it at once, whichever is cheaper there, and stops once the
-    device works; it makes no tests.
+    go on together, so that advice is asked for once for each state of knowledge. The fixed order tries one component
+    after the other, by a look or by replacing it at once, whichever is cheaper there, and stops once the device works;
+    it makes no tests. The session has no steps yet (see `Troubleshooter.start`), or is a troubleshooter, which is
+    started. `progress` is told the evaluation so far, every few hundred cases.
 
-    Parameters
-    ----------
-    session
-        A session without steps (see `Troubleshooter.start`), or a troubleshooter, which is started.
-    progress
-        Told the evaluation so far, every few hundred cases; a true value stops.
-
-    Examples
-    --------
     >>> from plausible.examples import printer_troubleshooter
     >>> print(evaluate_troubleshooting(printer_troubleshooter(), 20, seed=0).fixed_order)
     ('paper', 'cable', 'toner', 'network', 'spooler', 'driver')

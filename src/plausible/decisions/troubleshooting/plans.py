@@ -108,17 +108,11 @@ def optimal_plan(
 ) -> PlanNode:
     """The plan of least expected cost among all, by branch and bound over states of knowledge.
 
-    Their number is exponential in components and tests: for small devices, and to see how good advice is. A step is
-    not followed up where even whoever knew all faults would pay more for what comes after it than the best plan so
-    far costs. Without a service call a plan may not stop while some repair can still help.
+    Their number is exponential in components and tests: for small devices, and to see how good advice is. A step is not
+    followed up where even whoever knew all faults would pay more for what comes after it than the best plan so far
+    costs. Without a service call a plan may not stop while some repair can still help. Session and limits are as for
+    `exact_plan`.
 
-    Parameters
-    ----------
-    session, max_states, time_limit
-        As for `exact_plan`.
-
-    Examples
-    --------
     >>> from plausible.examples import printer_troubleshooter
     >>> session = printer_troubleshooter().start({"panel": "clear", "driver": "ok"})
     >>> best = optimal_plan(session)

@@ -132,15 +132,9 @@ def best_repair_order(components: Iterable[Component], service_cost: float | Non
 
     Repair costs don't matter for the order: the fault is repaired at some time anyway. Where service can be called,
     they do matter for whether a part is tried at all. O(n log n), apart from the choice of parts to leave to service,
-    which may need a minimum cut.
+    which may need a minimum cut. Components and the service cost are as for `expected_repair_cost`; with a service
+    cost, parts are tried only as far as that pays.
 
-    Parameters
-    ----------
-    components, service_cost
-        As for `expected_repair_cost`. With a service cost, parts are tried only as far as that pays.
-
-    Examples
-    --------
     >>> parts = [Component("fuse", 0.6, 2, 1), Component("bulb", 0.3, 0.5, 4), Component("wire", 0.1, 0, 9, False)]
     >>> print(best_repair_order(parts))
     step         | reached | is the fault | costs | and if faulty

@@ -121,13 +121,8 @@ class Troubleshooter(Frozen):
     def start(self, evidence: EvidenceLike | None = None) -> TroubleshootingSession:
         """A session with a device that does not work.
 
-        Parameters
-        ----------
-        evidence
-            What else is known at the start: name -> state, states or `likelihood(...)`.
+        The evidence is what else is known at the start.
 
-        Examples
-        --------
         >>> from plausible.examples import printer_troubleshooter
         >>> print(printer_troubleshooter().start({"panel": "warning"}).next_step())
         repair paper
@@ -153,15 +148,9 @@ class Troubleshooter(Frozen):
     def resume(self, record: Mapping[str, Any]) -> TroubleshootingSession:
         """The session that `TroubleshootingSession.to_dict` saved: its steps are taken anew, at what was paid for them.
 
-        What comes next is advised at the costs of this troubleshooter.
+        What comes next is advised at the costs of this troubleshooter. The record may have gone through JSON; it is of
+        this device, or of one that shows the same.
 
-        Parameters
-        ----------
-        record
-            What it gave, through JSON or not; of this device, or of one that shows the same.
-
-        Examples
-        --------
         >>> from plausible.examples import printer_troubleshooter
         >>> helper = printer_troubleshooter()
         >>> record = helper.start().after("test queue", "jobs wait").to_dict()

@@ -276,13 +276,8 @@ class ChainKinds(Frozen):
 
     @property
     def is_irreducible(self) -> bool:
-        """Whether every state can be reached from every other one."""
+        """Whether every state can be reached from every other one; some call that ergodic."""
         return self._structure.num_classes == 1
-
-    @property
-    def is_ergodic(self) -> bool:
-        """The same as `is_irreducible`: the graph of positive transitions is strongly connected."""
-        return self.is_irreducible
 
     @property
     def period(self) -> int:

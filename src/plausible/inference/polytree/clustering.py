@@ -165,15 +165,9 @@ def suggest_clusters(factors: Iterable[Factor]) -> tuple[tuple[str, ...], ...]:
 
     Greedy: two vertices on loops are merged, as long as there are any, so that most loops vanish for the smallest
     compound domain, and never so that a directed cycle comes up. Merging neighbours along a loop shortens it; merging
-    two vertices with common neighbours closes loops. The best clustering is NP-hard to find.
+    two vertices with common neighbours closes loops. The best clustering is NP-hard to find. The factors are the
+    families P(child | parents), the child as the last variable of each scope.
 
-    Parameters
-    ----------
-    factors
-        The families P(child | parents), the child as the last variable of each scope.
-
-    Examples
-    --------
     >>> scopes = ["A", "AB", "AC", "BCD"]
     >>> suggest_clusters(Factor(dict.fromkeys(scope, 2), np.full((2,) * len(scope), 0.5)) for scope in scopes)
     (('B', 'C'),)

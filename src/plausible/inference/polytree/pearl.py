@@ -61,10 +61,7 @@ def propagate(factors: Iterable[Factor], evidence: Evidence) -> Propagation:
     The finding λ_e is the likelihood of the node's own evidence, as if a virtual leaf hung below it. Numbers are kept
     as logarithms between nodes: products of thousands of findings neither vanish nor are taken for zero.
 
-    Parameters
-    ----------
-    factors
-        The families P(child | parents), the child as the last variable of each scope.
+    The factors are the families P(child | parents), the child as the last variable of each scope.
 
     Raises
     ------

@@ -147,15 +147,9 @@ def loop_cutset(factors: Iterable[Factor], observed: Iterable[str] = ()) -> tupl
     again; of the rest the variable with the most edges to cut for the logarithm of its states is taken, and so on.
     The smallest cutset is NP-hard to find.
 
-    Parameters
-    ----------
-    factors
-        The families P(child | parents), the child as the last variable of each scope.
-    observed
-        The names of variables that are known anyway.
+    The factors are the families P(child | parents), the child as the last variable of each scope; variables that are
+    known anyway are `observed`.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> scopes = ["A", "AB", "AC", "BCD"]
     >>> diamond = [Factor(dict.fromkeys(scope, 2), np.full((2,) * len(scope), 0.5)) for scope in scopes]

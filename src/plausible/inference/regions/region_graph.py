@@ -137,17 +137,9 @@ def kikuchi_regions(problem: Problem, clusters: Iterable[Sequence[int]] = ()) ->
     """The clusters, all that they share, and c_R = 1 - Σ c of the regions that hold R (cluster variation method).
 
     Factors that no cluster holds are clusters of their own, and clusters within others are left out. Intersections are
-    added until there are no new ones (Kikuchi 1951; Yedidia, Freeman & Weiss 2005, §V-D).
+    added until there are no new ones (Kikuchi 1951; Yedidia, Freeman & Weiss 2005, §V-D). Clusters are sets of
+    variables, by their places in the problem, such as the squares of a grid.
 
-    Parameters
-    ----------
-    problem
-        The factors, on arrays.
-    clusters
-        Sets of variables, by their places, such as the squares of a grid.
-
-    Examples
-    --------
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence
     >>> grid = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "DE", "EF", "AD", "BE", "CF")]
@@ -243,22 +235,13 @@ class _Cluster:
 def join_graph(problem: Problem, bound: int) -> RegionGraph:
     r"""Mini-buckets along a min-fill order as clusters, joined by what each passes on to the next.
 
-    The factors and messages in the bucket of a variable are shared out among clusters of at most `bound` variables,
-    the widest first, each to the first cluster with room. A cluster passes its scope without the variable on to a
-    later bucket; clusters of one bucket are joined in a row by their variable. For each variable the edges that have
-    it are a tree, so that each counts once: clusters with 1, the separator of each edge with -1. With a bound of
-    the width of the order plus one no bucket is shared out, and the graph is a clique tree (Dechter, Kask & Mateescu
-    2002).
+    The factors and messages in the bucket of a variable are shared out among clusters of at most `bound` variables, the
+    widest first, each to the first cluster with room. A cluster passes its scope without the variable on to a later
+    bucket; clusters of one bucket are joined in a row by their variable. For each variable the edges that have it are a
+    tree, so that each counts once: clusters with 1, the separator of each edge with -1. With a bound of the width of
+    the order plus one no bucket is shared out, and the graph is a clique tree (Dechter, Kask & Mateescu 2002). A
+    cluster has at most `bound` variables; a factor of more is a cluster of its own.
 
-    Parameters
-    ----------
-    problem
-        The factors, on arrays.
-    bound
-        The variables of a cluster, at most; a factor of more is a cluster of its own.
-
-    Examples
-    --------
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence
     >>> ring = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "CD", "DA")]

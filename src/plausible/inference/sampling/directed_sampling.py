@@ -187,15 +187,9 @@ class RejectionSampling(DirectedSampler):
 
     With virtual evidence λ, a sample is kept with probability λ(x) / max λ. The acceptance rate estimates P(e), so rare
     evidence leaves few samples: then use `LikelihoodWeighting`. Each variable of a sample costs one look-up per parent
-    and one comparison per state; memory does not grow with the number of samples.
+    and one comparison per state; memory does not grow with the number of samples. So many samples are drawn, accepted
+    or not.
 
-    Parameters
-    ----------
-    num_samples
-        How many samples to draw, accepted or not.
-
-    Examples
-    --------
     >>> a, b = Variable("A", 2), Variable("B", 2)
     >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
     >>> answer = RejectionSampling().query(factors, [a], Evidence.read({"B": 1}, {"B": b}))
@@ -352,17 +346,9 @@ class WeightedSamples:
 def draw(families: Iterable[Factor], num_rows: int, evidence: Evidence, seed: Seed = None) -> WeightedSamples:
     """Forward samples of a Bayesian network with the evidence put in, weighed by its likelihood.
 
-    Without evidence all weights are one, and the rows are independent samples of the network.
+    Without evidence all weights are one, and the rows are independent samples of the network. There is one factor
+    P(child | parents) for each variable, the child last; other factors multiply the weights.
 
-    Parameters
-    ----------
-    families
-        One factor P(child | parents) for each variable, the child last; other factors multiply the weights.
-    num_rows
-        How many.
-
-    Examples
-    --------
     >>> a, b = Variable("A", 2), Variable("B", 2)
     >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
     >>> samples = draw(factors, 5, Evidence.read({"B": 1}, {"B": b}), seed=1)

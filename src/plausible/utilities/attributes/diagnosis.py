@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import html_of_print
-from plausible.base.frozen import Frozen
 from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.utilities.attributes.outcome_tables import check_utility
-from plausible.utilities.elicitation.health import MicromortRate, micromorts
 from plausible.variables import State, Variable
 
 
@@ -45,7 +42,8 @@ class InferentialLoss(Result):
         return f"{self.loss:.6g} lost by {self.chosen} instead of {self.gold}"
 
 
-class DiagnosisUtility(Frozen):
+@dataclass(frozen=True, slots=True, repr=False)
+class DiagnosisUtility:
     """u[d, d']: what it is worth to have disease d and be treated for d' (Heckerman, Horvitz & Nathwani 1992).
 
     The table is a factor over two variables with the same states: first the disease, then the diagnosis.
@@ -59,15 +57,12 @@ class DiagnosisUtility(Frozen):
     1 lost by cold instead of flu
     """
 
-    __slots__ = ("table",)
-
     table: Factor
 
-    def __init__(self, table: Factor) -> None:
-        check_utility(table)
-        if len(table.scope) != 2 or table.scope[0].states != table.scope[1].states:
+    def __post_init__(self) -> None:
+        check_utility(self.table)
+        if len(self.table.scope) != 2 or self.table.scope[0].states != self.table.scope[1].states:
             raise InvalidArgument("A utility of diagnoses is over a disease and a diagnosis with the same states.")
-        self.table = table
 
     @classmethod
     def from_disutilities(
@@ -101,11 +96,6 @@ class DiagnosisUtility(Frozen):
         is_wrong = 1.0 - np.eye(disease.num_states)
         disutility = now[:, None] + is_wrong * (late[:, None] + other[None, :])
         return cls(Factor((disease, Variable(diagnosis, disease.states)), -disutility))
-
-    @property
-    def num_assessments(self) -> int:
-        """The numbers in the table: n²."""
-        return self.table.size
 
     def best(self, posterior: Factor) -> DiagnosisChoice:
         """The diagnosis of the greatest expected utility, argmax Σ_d P(d | e) u[d, d']."""
@@ -160,12 +150,6 @@ class DiagnosisUtility(Frozen):
             raise InvalidArgument(f"The posterior sums to {posterior.sum():.10g}; see normalize().")
         return np.asarray(posterior.flat @ self.table.values)
 
-    def __eq__(self, other: object) -> bool:
-        return self.table == other.table if isinstance(other, DiagnosisUtility) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.table)
-
     def __repr__(self) -> str:
         return f"<DiagnosisUtility: {self.table.scope[0].num_states} diseases>"
 
@@ -179,46 +163,3 @@ def _column(disease: Variable, answers: Mapping[State, float]) -> Floats:
     if missing := [state for state in disease.states if state not in answers]:
         raise InvalidArgument(f"The disease {missing[0]!r} has no number; give one for each disease.")
     return np.array([float(answers[state]) for state in disease.states])
-
-
-@dataclass(frozen=True, slots=True)
-class MixedScale:
-    """Disutilities asked for in two units: grave ones as accepted risks of death, slight ones as money.
-
-    Both become micromorts, a risk of death of one in a million. Risk and money are exchanged at a constant rate only
-    where both are small, so sums beyond the limit of the rate are refused: ask for these as risks.
-
-    >>> scale = MixedScale()
-    >>> scale.disutilities(risks={"delayed lymphoma": 0.05}, payments={"biopsy": 500.0})
-    {'delayed lymphoma': 50000.0, 'biopsy': 25.0}
-    >>> scale.dollars(340 - 16)
-    6480.0
-    """
-
-    #: What a micromort is worth, and up to where; a number is the dollars for one, within the usual limit.
-    rate: MicromortRate = field(default_factory=MicromortRate)
-
-    def __post_init__(self) -> None:
-        given: Any = self.rate
-        if not isinstance(given, MicromortRate):
-            object.__setattr__(self, "rate", MicromortRate(given))
-
-    def disutilities(self, risks: Mapping[str, float], payments: Mapping[str, float]) -> dict[str, float]:
-        """Micromorts of all outcomes: of accepted risks of a painless death, and of payments, to avoid each."""
-        for outcome, risk in risks.items():
-            if not 0 <= risk <= 1:
-                raise InvalidArgument(f"The accepted risk of {outcome!r} is a probability, not {risk!r}.")
-            if outcome in payments:
-                raise InvalidArgument(f"{outcome!r} is given as a risk and as a payment; give one of them.")
-        for outcome, payment in payments.items():
-            if not 0 <= payment <= self.rate.largest_amount:
-                raise InvalidArgument(
-                    f"{payment!r} dollars for {outcome!r} are beyond what can be exchanged at a constant rate "
-                    f"(0 to {self.rate.largest_amount:g}); ask for the risk that one would accept instead."
-                )
-        grave = {outcome: micromorts(risk) for outcome, risk in risks.items()}
-        return grave | {outcome: self.rate.to_micromorts(payment) for outcome, payment in payments.items()}
-
-    def dollars(self, micromorts: float) -> float:
-        """What some micromorts are worth, where that is within the linear range."""
-        return self.rate.to_dollars(micromorts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -43,6 +43,8 @@ class MicromortRate:
 
     >>> MicromortRate(20.0).to_dollars(340 - 16)
     6480.0
+    >>> MicromortRate(20.0).disutilities(risks={"delayed lymphoma": 0.05}, payments={"biopsy": 500.0})
+    {'delayed lymphoma': 50000.0, 'biopsy': 25.0}
     >>> MicromortRate(20.0).to_dollars(500_000)
     Traceback (most recent call last):
         ...
@@ -60,11 +62,6 @@ class MicromortRate:
                 f"limit={self.limit!r} must be positive, and less than the million micromorts of a certain death."
             )
 
-    @property
-    def largest_amount(self) -> float:
-        """What the limit is worth: the amount up to which money is linear."""
-        return self.limit * self.dollars
-
     def to_dollars(self, risk: float) -> float:
         """What a risk in micromorts is worth; negative for a risk that is taken away."""
         self._check(risk)
@@ -74,6 +71,25 @@ class MicromortRate:
         """The risk in micromorts that an amount stands for."""
         self._check(dollars / self.dollars)
         return dollars / self.dollars
+
+    def disutilities(self, risks: Mapping[str, float], payments: Mapping[str, float]) -> dict[str, float]:
+        """Micromorts of outcomes: grave ones as accepted risks of a painless death, slight ones as what one pays.
+
+        Payments are exchanged within the limit only: ask for larger ones as risks.
+        """
+        for outcome, risk in risks.items():
+            if not 0 <= risk <= 1:
+                raise InvalidArgument(f"The accepted risk of {outcome!r} is a probability, not {risk!r}.")
+            if outcome in payments:
+                raise InvalidArgument(f"{outcome!r} is given as a risk and as a payment; give one of them.")
+        for outcome, payment in payments.items():
+            if not 0 <= payment <= self.limit * self.dollars:
+                raise InvalidArgument(
+                    f"{payment!r} dollars for {outcome!r} are beyond what can be exchanged at a constant rate "
+                    f"(0 to {self.limit * self.dollars:g}); ask for the risk that one would accept instead."
+                )
+        grave = {outcome: micromorts(risk) for outcome, risk in risks.items()}
+        return grave | {outcome: self.to_micromorts(payment) for outcome, payment in payments.items()}
 
     def _check(self, risk: float) -> None:
         if not abs(risk) <= self.limit:

@@ -148,14 +148,12 @@ class ElicitationResult(Mapping[Hashable, float], Result):
     """The utilities that somebody told: a mapping from outcomes to numbers, the anchors with 0 and 1 among them.
 
     Outcomes that nothing was asked about yet are not in it. Brackets are what the answers imply: of somebody who is not
-    sure they say nothing of how sure; ask again, and `compare_elicitations`.
+    sure they say nothing of how sure; ask again, and `compare_elicitations`. On another scale: `rescaled_utility`.
 
     >>> from plausible.utilities.elicitation.methods import visual_analog
     >>> result = visual_analog([400, 700], worst=0, best=1000).replay([50, 80]).result
     >>> dict(result)
     {0: 0.0, 1000: 1.0, 400: 0.5, 700: 0.8}
-    >>> result.rescaled(-10, 10)[700]
-    6.0
     >>> round(result.curve().inverse(0.5), 6)
     400.0
     """
@@ -209,10 +207,6 @@ class ElicitationResult(Mapping[Hashable, float], Result):
     def num_questions(self) -> int:
         """In all."""
         return sum(told.num_questions for told in self.items_told)
-
-    def rescaled(self, worst: float, best: float) -> dict[Hashable, float]:
-        """The utilities on another scale: what the anchors are worth there."""
-        return {outcome: worst + value * (best - worst) for outcome, value in self._table().items()}
 
     def curve(self, family: CurveFamily = "tabulated") -> UtilityCurve:
         """The utilities of amounts as a curve, for certainty equivalents and attitudes to risk: see `fit_curve`."""

@@ -364,15 +364,9 @@ def regret_preferences(
     A linear Q gives expected utility. A Q that is convex for gains makes great differences count for more than their
     share, which explains that the same people buy lottery tickets and insurance; it allows cycles.
 
-    Parameters
-    ----------
-    payoffs, probabilities
-        What each action brings in each state, as for `minimax_regret`; {state: probability}, or a list in their order.
-    weight
-        Q for positive differences; by default d + d².
+    Payoffs are as for `minimax_regret`; probabilities `{state: probability}`, or a list in their order. The weight is Q
+    for positive differences; by default d + d².
 
-    Examples
-    --------
     >>> stakes = {"ticket": {"drawn": 999, "not": -1}, "none": {"drawn": 0, "not": 0}}
     >>> chances = {"drawn": 0.0005, "not": 0.9995}
     >>> regret_preferences(stakes, chances).undominated, regret_preferences(stakes, chances, weight=abs).undominated
