@@ -209,11 +209,11 @@ from plausible.learn.learned_parameters import fit_parameters as fit_parameters
 from plausible.learn.learned_parameters import learn_parameters as _learn_parameters
 from plausible.learn.learned_structure import StructureResult as StructureResult
 from plausible.learn.learned_structure import learn_structure as _learn_structure
-from plausible.learn.markov.priors import GaussianPrior as GaussianPrior
-from plausible.learn.markov.priors import GroupPrior as GroupPrior
-from plausible.learn.markov.priors import HyperbolicPrior as HyperbolicPrior
-from plausible.learn.markov.priors import LaplacePrior as LaplacePrior
-from plausible.learn.markov.priors import WeightPrior as WeightPrior
+from plausible.learn.undirected.priors import GaussianPrior as GaussianPrior
+from plausible.learn.undirected.priors import GroupPrior as GroupPrior
+from plausible.learn.undirected.priors import HyperbolicPrior as HyperbolicPrior
+from plausible.learn.undirected.priors import LaplacePrior as LaplacePrior
+from plausible.learn.undirected.priors import WeightPrior as WeightPrior
 from plausible.learn.missingness.diagnosis import MissingnessReport as MissingnessReport
 from plausible.learn.missingness.diagnosis import ProportionBounds as ProportionBounds
 from plausible.learn.missingness.diagnosis import diagnose_missing as diagnose_missing

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 import plausible as pb
-from plausible.learn.markov.priors import GroupPrior, Penalty, read_prior
+from plausible.learn.undirected.priors import GroupPrior, Penalty, read_prior
 
 PRIORS = [
     pb.GaussianPrior(0.7),
