@@ -85,6 +85,26 @@ def test_moves_lead_exactly_to_the_classes_that_one_edge_of_some_member_makes(ki
     assert len(found) < 8 * (len(expected) + 1)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_turn_changes_the_score_by_what_its_bases_say(seed):
+    """score(y, y_base + x) - score(y, y_base) + score(x, x_base) - score(x, x_base + y), with BIC of the graphs."""
+    rng = np.random.default_rng(seed)
+    columns = random_columns(rng, [2, 3, 2, 2, 2], 50)
+    names, scores = sorted(columns), read_score("bic").on_data(Table.read(columns))
+    num_turns = 0
+    for number in range(6):
+        graph = DAG(erdos_renyi_dag(5, 0.6, nodes=names, seed=10 * seed + number).edges, nodes=names)
+        essential = ClassGraph.of(essential_graph(graph), names)
+        for turn in [turn for y in range(5) for turn in class_turns(essential, y) if is_valid_turn(essential, turn)]:
+            x_base, y_base = ([names[v] for v in range(5) if mask >> v & 1] for mask in (turn.x_base, turn.y_base))
+            x, y = names[turn.x], names[turn.y]
+            gain = scores.family(y, [*y_base, x]) - scores.family(y, y_base)
+            gain += scores.family(x, x_base) - scores.family(x, [*x_base, y])
+            assert gain == pytest.approx(scores.graph(after_turn(essential, turn)) - scores.graph(graph), abs=1e-8)
+            num_turns += 1
+    assert num_turns > 10
+
+
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), num_rows=st.integers(0, 60))
 def test_search_ends_where_no_neighbour_of_any_member_is_better_and_members_score_alike(seed, num_rows):

@@ -373,6 +373,8 @@ def test_constants_condition_and_compare():
     assert joint.condition({"c": 5.0}).is_close(joint.marginal("x"))
     refuses(ImpossibleEvidence, "'c'", joint.condition, {"c": 5.1})
     assert joint.correlation().tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    tied = MomentGaussian(["x", "y", "c"], [0.0] * 3, [[4.0, 3.0, 0.0], [3.0, 9.0, 0.0], [0.0, 0.0, 0.0]])
+    assert tied.correlation().tolist() == [[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]  # 3 / (2 · 3)
     assert joint.kl_divergence(joint) == 0.0
     assert joint.kl_divergence(MomentGaussian(["c", "x"], [5.0, 0.0], np.eye(2))) == math.inf
 

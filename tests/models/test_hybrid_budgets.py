@@ -170,6 +170,23 @@ def test_a_number_and_its_class_are_a_clique_of_two():
     assert (chain.width, chain.num_cliques, len(chain.largest_clique)) == (1, 2, 2)
 
 
+def test_the_time_told_grows_with_the_numbers_and_with_the_regressions():
+    """Two switches more are four times the Gaussians; twice as many numbers without switches are twice the steps."""
+    less, more = (switching(num).explain(f"x{num - 1}") for num in (20, 22))
+    assert less.seconds > 0
+    assert 3 < more.seconds / less.seconds < 5
+    assert 3 < more.bytes / less.bytes < 5
+    chains = [
+        BayesianNetwork(
+            LinearGaussianCPD("x0", 0.0, {}, 1.0),
+            *(LinearGaussianCPD(f"x{i}", 0.0, {f"x{i - 1}": 1.0}, 1.0) for i in range(1, num)),
+        )
+        for num in (20, 40)
+    ]
+    short, long = (chain.explain() for chain in chains)
+    assert 1.9 < long.seconds / short.seconds < 2.1
+
+
 # --- one engine like the other ---
 
 
