@@ -147,6 +147,7 @@ def test_wrong_sequences_are_refused():
         SliceGraph("H -> O", [("G", "H")])
     only = learn_sequences(SliceGraph(DAG([], nodes=["X"]), [("X", "X")]), [{"X": [0]}, {"X": [1]}])
     np.testing.assert_allclose(only.network.cpd("X@0").values, [0.5, 0.5])
+    assert only.cases.visibility["X@1"] == "hidden"  # what follows the last slice is not known
 
 
 def test_tables_are_sequences_with_the_states_that_they_declare():

@@ -203,7 +203,9 @@ def test_laplace_approaches_the_beta_binomial():
         want += math.lgamma(heads + 1.0) + math.lgamma(num_rows - heads + 1.0)
         graph = DAG("coin")
         assert score_incomplete(graph, data, "exact").value == pytest.approx(want, abs=1e-8)
-        assert abs(score_incomplete(graph, data, "laplace").value - want) < 0.5 / num_rows
+        found = score_incomplete(graph, data, "laplace")
+        assert abs(found.value - want) < 0.5 / num_rows
+        assert not any("direction" in note for note in found.assumed)  # its one direction is curved, and downwards
 
 
 def test_the_effective_dimension_of_a_hidden_cause_of_two_bits_is_three():
@@ -217,6 +219,8 @@ def test_the_effective_dimension_of_a_hidden_cause_of_two_bits_is_three():
     assert plain.num_parameters == 5
     assert plain.terms["penalty"] == pytest.approx(-2.5 * math.log(60))
     assert effective.terms["penalty"] == pytest.approx(-1.5 * math.log(60))
+    assert "what is observed tells 3 of 5 free parameters" in effective.assumed
+    assert not any("free parameters" in note for note in plain.assumed)
     counts = np.zeros((2, 2))
     np.add.at(counts, (data["X"], data["Y"]), 1)
     assert effective.terms["log-likelihood"] == pytest.approx((counts * np.log(counts / 60)).sum(), abs=1e-3)

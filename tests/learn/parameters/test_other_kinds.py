@@ -63,7 +63,7 @@ def test_contexts_without_enough_cases_are_flagged_and_take_what_all_say():
     np.testing.assert_allclose(cpd.intercept, [3.0, 9.5, every.mean()])
     np.testing.assert_allclose(cpd.variance, [np.var([1, 2, 6]), every.var(), every.var()])
     assert fit.unidentified_rows("y") == [{"g": "b"}, {"g": "c"}]
-    refuses(InvalidArgument, "such as that of g=b", fit_parameters, "g -> y", table, unseen="error")
+    refuses(InvalidArgument, "such as that of g=b. Give more rows, or", fit_parameters, "g -> y", table, unseen="error")
     nothing = fit_parameters("g -> y", table.take(np.arange(0))).network.cpd("y")
     np.testing.assert_allclose(nothing.variance, 1.0)
 
