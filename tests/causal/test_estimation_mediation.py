@@ -117,6 +117,18 @@ def test_natural_effects_equal_nested_counterfactuals():
     assert num_refused > 0
 
 
+@pytest.mark.parametrize(
+    ("confounded", "treatment", "mediator"),
+    [("", "", ""), ("; X <-> M", "X <-> M", ""), ("; M <-> Y", "", "M <-> Y"), ("; X <-> Y", "X <-> Y", "X <-> Y")],
+)
+def test_a_check_of_mediation_names_the_trail_that_confounds(confounded, treatment, mediator):
+    """One of the treatment with what follows it, and one of treatment and mediator with the outcome."""
+    check = check_mediation(f"X -> M -> Y; X -> Y{confounded}", "Y", "X", ["M"])
+    assert check.is_valid is (not confounded)
+    told = [str(trail).partition(" is ")[0] if trail else "" for trail in (check.treatment_trail, check.mediator_trail)]
+    assert told == [treatment, mediator]
+
+
 def test_mediation_formula_holds_wherever_the_graph_says_so():
     """With latent causes: Σ P(y | x, m, w) P(m | x', w) P(w) equals E[Y_{x, M_x'}]."""
     rng = np.random.default_rng(1)

@@ -218,6 +218,16 @@ def test_the_sixth_figure_allows_six_more_edges():
     assert set(answer.harmless) == {Edge.of(a, symbol, b) for a, symbol, b in map(str.split, listed.split(", "))}
 
 
+def test_an_edge_whose_removal_helps_is_told_apart_from_one_whose_removal_does_not():
+    """Of the bow either edge may go; a cause of Y beside it changes nothing."""
+    answer = edge_sensitivity("X -> Y; X <-> Y; Z -> Y", "Y", "X")
+    assert not answer.identifiable
+    assert set(answer.repairing) == {Edge.of("X", "->", "Y"), Edge.of("X", "<->", "Y")}
+    assert answer.stubborn == (Edge.of("Z", "->", "Y"),)
+    assert (answer.breaking, answer.harmless) == ((), ())
+    assert not answer.is_minimal_non_identifiable
+
+
 def test_three_node_extremes_are_those_of_the_checklist():
     """Five minimal non-identifiable graphs; five maximal identifiable ones in which X is an ancestor of Y."""
     graphs = {edges: CausalGraph(edges, nodes=["X", "Y", "Z"]) for edges in three_node_edges()}

@@ -179,6 +179,7 @@ def test_estimators_are_judged_by_bias_and_spread():
     assert biased.bias == pytest.approx(-1 / 5, abs=0.05)
     for found, values, target in ((fair, samples.mean(axis=1), 0.0), (biased, samples.var(axis=1), 1.0)):
         assert found.mean_squared_error == pytest.approx(float(np.mean((values - target) ** 2)))
+        assert found.bias_standard_error == pytest.approx(float(np.std(values)) / math.sqrt(4000))
     exact = estimator_diagnostics([2.0, 2.0], target=2.0)
     assert (exact.bias, exact.variance, exact.is_unbiased()) == (0.0, 0.0, True)
 

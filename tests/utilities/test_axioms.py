@@ -42,6 +42,18 @@ def test_maximisers_of_expected_utility_break_no_axiom(seed):
         assert found.probability == pytest.approx((item - worst) / (best - worst), abs=1e-5)
 
 
+def test_the_report_counts_each_comparison_once():
+    """Of a > b > c: 3 pairs, a triple; 4 steps of chance and an equal one for each pair; mixtures with 3 items.
+
+    Substitutes are the pairs and what is as good as b, at 3 chances; nested are the pairs with each item.
+    """
+    report = check_axioms(PreferenceRelation.from_utility({"a": 2, "b": 1, "c": 0}), "abc")
+    counts = {"orderability": 3, "transitivity": 1, "continuity": 1}
+    counts |= {"monotonicity": 3 * (4 + 1), "substitutability": (3 + 1) * 3 * 3, "decomposability": 3 * 3}
+    assert report.num_checks == counts
+    assert f"(checks: {', '.join(f'{axiom} {number}' for axiom, number in counts.items())})" in str(report)
+
+
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_units_of_utility_do_not_matter(scale):
     """The same preferences in tiny and huge units, with a large offset, break nothing."""

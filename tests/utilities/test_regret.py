@@ -31,6 +31,7 @@ def test_minimax_regret_equals_enumeration(seed):
     assert found.action == f"a{int(np.argmin(direct))}"
     assert found.mixed_regret <= min(direct) + 1e-9
     regrets = table.max(axis=0) - table
+    np.testing.assert_array_equal(found.regrets, regrets)
     grid = [np.array(w) / 12 for w in np.ndindex(13, 13, 13) if sum(w) == 12]
     assert found.mixed_regret <= min((w @ regrets).max() for w in grid) + 1e-9
     weights = np.array(list(found.weights.values()))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausible.errors import InvalidArgument, NotSupported
+from plausible.utilities.lotteries.curve_base import ScaledCurve
 from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
 from plausible.utilities.lotteries.curve_fitting import fit_curve
 from plausible.utilities.lotteries.curves import FunctionCurve, SShapedCurve, TabulatedCurve
@@ -139,6 +140,19 @@ def test_curves_are_equal_by_content():
     assert PowerCurve(0.5) != PowerCurve(0.6)
     assert LinearCurve() != ExponentialCurve(0.0)
     assert len({TabulatedCurve([0, 1], [0, 1]), TabulatedCurve([0, 1], [0, 1]), LinearCurve(), LinearCurve()}) == 2
+
+
+@pytest.mark.parametrize("curve", [each[0] for each in CURVES if isinstance(each[0], ScaledCurve)], ids=repr)
+def test_aversions_are_those_of_the_curve_itself(curve):
+    """-u''/u' and -x u''/u' by differences of utilities; a curve that bends down is averse."""
+    for x in (0.7, 2.0, 9.0):
+        step = 1e-3 * x
+        low, middle, high = (curve(x + move) for move in (-step, 0.0, step))
+        first, second = (high - low) / (2 * step), (high - 2 * middle + low) / step**2
+        assert curve.slope(x) == pytest.approx(first, rel=1e-4)
+        assert curve.curvature(x) == pytest.approx(second, rel=1e-3, abs=1e-6)
+        assert curve.absolute_aversion(x) == pytest.approx(-second / first, rel=1e-3, abs=1e-6)
+        assert curve.relative_aversion(x) == pytest.approx(-x * second / first, rel=1e-3, abs=1e-6)
 
 
 def test_arrow_pratt_measures_are_constant_in_their_families():

@@ -148,6 +148,20 @@ def test_the_consensus_keeps_all_strong_edges_and_has_no_cycle():
     assert set(graph.edges) == {("A", "B"), ("B", "C"), ("A", "C")}
 
 
+def test_the_text_lists_edges_that_occur_with_their_directions():
+    """Strongest first: 0.4 and 0.5 of A - B are 0.9, of which 5/9 go from B; A - C never occurs."""
+    edges = np.zeros((3, 3))
+    edges[0, 1], edges[1, 0], edges[1, 2] = 0.4, 0.5, 0.7
+    found = EdgeStrengths(("A", "B", "C"), edges, None, None, "three graphs", is_posterior=True)
+    assert str(found).splitlines() == [
+        "three graphs; edges stronger than 0.5 stand out",
+        "0.900  B -> A  (0.556)",
+        "0.700  B -> C  (1.000)",
+    ]
+    assert found.to_frame()["direction"].tolist() == pytest.approx([5 / 9, 4 / 9, 1, 0])
+    assert np.isnan(found.direction("A", "C"))
+
+
 def test_no_share_of_graphs_exceeds_one():
     """An edge that all graphs have, some in the other direction: its shares add up to one, whatever graphs weigh."""
     graphs = [DAG("A -> B"), DAG("B -> A")] * 2 + [DAG("A -> B")]

@@ -33,6 +33,8 @@ def test_the_report_counts_what_a_loop_over_rows_counts(seed):
     assert {pattern.missing: pattern.num_rows for pattern in report.patterns} == patterns
     assert [p.num_rows for p in report.patterns] == sorted(patterns.values(), reverse=True)
     assert report.num_complete == patterns[()]
+    assert report.num_missing == missing.sum()
+    assert report.frequent_patterns(2) == report.patterns[:2]
     for i, name in enumerate(names):
         count = int(missing[:, i].sum())
         status = "observed" if not count else "hidden" if count == num_rows else "partly"
@@ -93,6 +95,7 @@ def test_littles_statistic_is_the_sum_over_patterns():
     expected += 15 * apart @ np.linalg.inv(spread) @ apart
     assert (result.statistic, result.degrees_of_freedom) == (pytest.approx(expected), 2)
     assert result.p_value == pytest.approx(stats.chi2(2).sf(expected))
+    assert result.num_patterns == 3
 
 
 def _numbers(rng, by_x):

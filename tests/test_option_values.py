@@ -1,0 +1,52 @@
+"""Options of methods are checked where a method is made: what is no number is refused there."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import MISSING, fields, is_dataclass
+from importlib import import_module
+
+import pytest
+
+from plausible.errors import InvalidArgument
+
+ROOMS = ["search", "inference", "learn", "causal", "decisions", "utilities"]
+#: Estimators hold what they are given until they are fitted, engines look at their limits when they are asked, and a
+#: search for an indifference is a state.
+LATER = {"BayesianNetworkClassifier", "KDBClassifier", "NaiveBayesClassifier", "TANClassifier"}
+LATER |= {"Enumeration", "JunctionTree", "RecursiveConditioning", "VariableElimination", "IndifferenceSearch"}
+#: So do those that draw with their seed, stopping rules with their tolerance, and what reads these options.
+OPEN = {f"{name}.seed" for name in ("AnnealedEM", "BeamEM", "PerturbedEM", "ReweightedEM", "SampleOptions")}
+OPEN |= {f"{name}.tolerance" for name in ("ExtrapolatedGain", "ObjectiveGain", "ParameterChange", "ValidationGain")}
+OPEN |= {f"ScoreOptions.{name}" for name in ("restarts", "tolerance", "num_draws", "burn_in", "num_candidates")}
+OPEN |= {"ScoreOptions.max_entries", "BGe.wishart_degrees", "Limits.is_charged", "MaxProduct.reweighted"}
+OPEN |= {"EdgeLogOdds.others", "Bootstrap.resamples"}
+
+
+def _numeric_options():
+    """(class, option) of all methods that can be made without arguments, for options that are numbers."""
+    classes = {}
+    for room in map(import_module, (f"plausible.{name}" for name in ROOMS)):
+        classes |= {thing: None for name in dir(room) if inspect.isclass(thing := getattr(room, name))}
+    for made in classes:
+        if not is_dataclass(made) or inspect.isabstract(made) or made.__name__ in LATER:
+            continue
+        own = [field for field in fields(made) if field.init]
+        if all(field.default is not MISSING or field.default_factory is not MISSING for field in own):
+            kinds = {field.name: {part.strip() for part in str(field.type).split("|")} for field in own}
+            yield from ((made, name) for name, kind in kinds.items() if kind & {"int", "float", "bool"})
+
+
+OPTIONS = [(made, option) for made, option in _numeric_options() if f"{made.__name__}.{option}" not in OPEN]
+
+
+@pytest.mark.parametrize(("made", "option"), OPTIONS, ids=lambda part: getattr(part, "__name__", part))
+def test_no_option_takes_what_is_no_number(made, option):
+    """NaN is neither a count nor a number within limits nor yes or no."""
+    with pytest.raises(InvalidArgument):
+        made(**{option: math.nan})
+
+
+def test_there_are_options_to_check():
+    assert len(OPTIONS) > 100
