@@ -72,7 +72,17 @@ def reached_by(essential, kind):
 @settings(max_examples=16, deadline=None)
 @given(graph=dags(5, 2), data=st.data())
 def test_moves_lead_exactly_to_the_classes_that_one_edge_of_some_member_makes(kind, graph, data):
-    targets = data.draw(st.lists(st.sets(st.sampled_from(graph.nodes)), max_size=2))
+    check_moves(kind, graph, data.draw(st.lists(st.sets(st.sampled_from(graph.nodes)), max_size=2)))
+
+
+@pytest.mark.parametrize("kind", ["insert", "delete", "turn"])
+@pytest.mark.parametrize("more", ["x -> n", "x -> m -> n; x -> n; y -> m", "n -> v; y -> v"])
+def test_moves_are_found_where_ways_round_an_edge_go_through_neighbours(kind, more):
+    """y -> x may be turned though y -> n - x leads there too: n may come after x."""
+    check_moves(kind, DAG(f"w -> y; z -> y; y -> x; y -> n; {more}"), [])
+
+
+def check_moves(kind, graph, targets):
     essential = interventional_essential_graph(graph, targets)
     members = list(interventional_class_members(essential))
     expected = {

@@ -434,6 +434,20 @@ def test_elimination_refuses_limited_memory_and_says_what_is_forgotten():
         diagram.solve(method="elimination")
 
 
+def test_enumeration_reads_the_largest_rule_off_and_goes_through_the_others_only():
+    """2^40 rules of one decision are a maximum for each of 40 states: only those of the other are tried."""
+    rng = np.random.default_rng(0)
+    worth = rng.random((40, 2, 2))
+    diagram = InfluenceDiagram(
+        [pb.TableCPD("X", np.full(40, 1 / 40))],
+        [Decision("C", 2), Decision("D", 2, sees=["X"])],
+        [Utility(["X", "C", "D"], worth)],
+    )
+    found = diagram.solve(method="enumeration")
+    assert found.expected_utility == pytest.approx(worth.max(axis=2).mean(axis=0).max())
+    assert found.is_optimal
+
+
 def test_enumeration_refuses_more_strategies_than_it_can_go_through():
     diagram = exam_chain(12, np.random.default_rng(0), with_ability=True)
     with pytest.raises(TooLarge, match="deterministic strategies"):

@@ -137,6 +137,38 @@ def test_a_new_kind_of_model_is_asked_everything_else():
     assert MODEL.evidence_impact("source", {"a": "yes", "c": "no"})["a"].change is not None
 
 
+class Tilted(Answers):
+    """P(a) P(b | a) P(c | b), tilted by a weight on b: distributions and a factor, which do not sum to one."""
+
+    variables = {name: pb.Variable(name, 2) for name in "abc"}
+
+    def _parts(self, names, evidence):
+        first = pb.TableCPD(self.variables["a"], [0.3, 0.7])
+        return Parts(
+            cpds=[
+                first.bind(self.variables),
+                pb.TableCPD(self.variables["b"], [[0.9, 0.1], [0.4, 0.6]], ["a"]).bind(self.variables),
+                pb.TableCPD(self.variables["c"], [[0.8, 0.2], [0.5, 0.5]], ["b"]).bind(self.variables),
+            ],
+            factors=[pb.Factor([self.variables["b"]], [2.0, 5.0])],
+        )
+
+
+def test_a_model_may_have_distributions_and_factors():
+    """All of them count, whatever is asked, compiled for some variables or for all."""
+    model, joint = (
+        Tilted(),
+        np.einsum("a,ab,bc,b->abc", [0.3, 0.7], [[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.5, 0.5]], [2, 5]),
+    )
+    assert model.log_partition() == pytest.approx(math.log(joint.sum()))
+    for answers in (model, model.compile(), model.compile("a")):
+        np.testing.assert_allclose(answers.query("a").values, joint.sum(axis=(1, 2)) / joint.sum())
+    for answers in (model, model.compile()):
+        np.testing.assert_allclose(answers.query("a", {"c": 1}).values, joint[..., 1].sum(axis=1) / joint[..., 1].sum())
+        assert answers.log_probability({"c": 1}) == pytest.approx(math.log(joint[..., 1].sum() / joint.sum()))
+        assert answers.mpe().log_probability == pytest.approx(math.log(joint.max() / joint.sum()))
+
+
 def test_a_new_kind_of_model_is_compiled():
     """The compiled model answers alike, and for tables of rows."""
     engine = MODEL.compile()

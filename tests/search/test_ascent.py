@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from plausible.learn.markov.priors import GaussianPrior, LaplacePrior, Penalty
+from plausible.learn.undirected.priors import GaussianPrior, LaplacePrior, Penalty
 from plausible.search.ascent import OrthantWise, ascent_step, init_ascent
 from plausible.search.run import Stops, iterate
 
