@@ -78,6 +78,18 @@ def test_cheeseman_stutz_is_near_the_enumerated_marginal_likelihood():
     assert exact - 2 < found < exact
 
 
+def test_cheeseman_stutz_is_exact_where_the_clusters_are_certain():
+    """Forty columns tell 4 rows from 6: P(rows, clusters) is a chain of predictions, of clusters and of cells."""
+    columns = {f"c{place}": [0] * 4 + [1] * 6 for place in range(40)}
+    found = choose_clusters(columns, [2], "cheeseman-stutz", prior=MixturePrior(weights=1.0, cells=0.5)).scores[0].value
+
+    def chain(counts, pseudo_count):
+        logs = [math.lgamma(pseudo_count + count) - math.lgamma(pseudo_count) for count in counts]
+        return sum(logs) + math.lgamma(2 * pseudo_count) - math.lgamma(2 * pseudo_count + sum(counts))
+
+    assert found == pytest.approx(chain([4, 6], 2.0) + 40 * (chain([4, 0], 1.5) + chain([0, 6], 1.5)), rel=1e-6)
+
+
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_free_parameters_are_counted(covariance):
     """K = 2, three numbers: means, variances, and one weight."""
