@@ -55,6 +55,15 @@ def test_linear_gaussians_are_least_squares_in_each_context():
     np.testing.assert_allclose([plain.intercept, *plain.coefficients], best, rtol=1e-8)
 
 
+@pytest.mark.parametrize("kind", ["table", "noisy-or", "logistic", "tree"])
+def test_weights_that_add_up_to_more_than_a_float_holds_are_refused(kind):
+    """Counts and rows alike: of a variable alone, and of one whose parents are said to be known."""
+    columns = {"a": [0, 1, 0, 1], "b": [0, 1, 1, 0], "x": [1.5, 2.5, 4.25, 3.0]}
+    table, known = Table.read(columns, weights=[1e308] * 4), ParameterKnowledge(fixed=[TableCPD("a", [0.5, 0.5])])
+    for graph, options in (("a -> b", {"kinds": {"b": kind}, "knowledge": known}), (DAG("x"), {})):
+        refuses(InvalidArgument, "more than a float holds", fit_parameters, graph, table, **options)
+
+
 def test_contexts_without_enough_cases_are_flagged_and_take_what_all_say():
     variables = [Variable("g", ["a", "b", "c"]), Variable("y")]
     table = Table.read({"g": ["a", "a", "a", "b"], "y": [1.0, 2.0, 6.0, 9.5]}, variables)
