@@ -138,3 +138,12 @@ def test_polytrees_are_uniform_over_all_connected_labelled_ones():
     assert len(support) == 12
     rng = np.random.default_rng(4)
     assert is_uniform([random_polytree(3, nodes=list("ABC"), seed=rng) for _ in range(1000)], support)
+
+
+@pytest.mark.parametrize("draw", [random_tree, random_polytree])
+@pytest.mark.parametrize("num_nodes", range(6))
+def test_a_tree_has_one_edge_less_than_nodes(draw, num_nodes):
+    """Also the smallest ones."""
+    graph = draw(num_nodes, seed=num_nodes)
+    assert len(graph.nodes) == num_nodes
+    assert graph.num_edges == max(0, num_nodes - 1)

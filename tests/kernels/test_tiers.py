@@ -384,3 +384,22 @@ def test_a_forked_process_does_not_wait_for_locks_of_threads_that_it_has_not(run
         "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     )
     assert run_python(code) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "folder"),
+    [
+        ("linux", {"XDG_CACHE_HOME": "/caches"}, "/caches/plausible"),
+        ("linux", {}, "~/.cache/plausible"),
+        ("darwin", {}, "~/Library/Caches/plausible"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/plausible"),
+        ("win32", {}, "~/AppData/Local/plausible"),
+    ],
+)
+def test_machine_code_of_a_user_lies_where_caches_of_the_system_lie(monkeypatch, platform, variables, folder):
+    monkeypatch.setattr(sys, "platform", platform)
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert machine_code._user_folder() == Path(folder).expanduser()
