@@ -225,6 +225,17 @@ def test_a_small_projected_step_climbs_and_a_huge_one_stays_on_the_simplex(seed)
         np.testing.assert_allclose(cpd.values.sum(axis=-1), 1)
 
 
+def test_a_projected_step_moves_a_coin_by_half_the_difference_of_its_slopes():
+    """dℓ/dθ of 3 heads and a tail at 1/2 is (6, 2), within Σ θ = 1 (2, -2); a step that is too long ends at (1, 0)."""
+    coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("same", [[0.5, 0.5]] * 2, ["coin"]))
+    gradient = log_likelihood_gradient(coin, {"coin": [0, 0, 0, 1]})
+    for size, expected in ((0.0, [0.5, 0.5]), (0.1, [0.7, 0.3]), (9.0, [1.0, 0.0])):
+        after = gradient.after_projected_step(size)
+        assert list(after.variables) == ["coin", "same"]
+        np.testing.assert_allclose(after.cpd("coin").values, expected, atol=1e-12)
+        np.testing.assert_allclose(after.cpd("same").values, 0.5)
+
+
 def test_tables_with_codes_and_weights_say_the_same_as_frames():
     """A weighted Table is read as such; a weight of zero drops even an impossible row."""
     network = BayesianNetwork(TableCPD("A", [1.0, 0.0]), TableCPD("B", [[0.4, 0.6], [0.5, 0.5]], ["A"]))
