@@ -320,3 +320,13 @@ def test_joint_elimination_equals_the_joint_on_random_diagrams(seed):
     strategy = diagram.uniform_strategy()
     result = eliminate_joint(joint_factors(diagram, strategy), rng.permutation(list(diagram.variables)).tolist())
     assert result.utility.sum() == pytest.approx(value_of(diagram, {n: r.values for n, r in strategy.items()}))
+
+
+def test_a_maximum_is_one_of_actions_that_are_possible():
+    """Where φ is zero μ means nothing, however large; where no action is possible the rule has the first one."""
+    probability = pb.Factor({"X": 3, "D": 2}, [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
+    utility = pb.Factor({"X": 3, "D": 2}, [[3.0, 5.0], [9.0, 2.0], [1.0, 7.0]])
+    left, rule = JointFactor(probability, utility).maximize("D")
+    assert rule.values.tolist() == [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    assert left.probability.values.tolist() == [1.0, 1.0, 0.0]
+    assert left.utility.values.tolist()[:2] == [5.0, 2.0]
