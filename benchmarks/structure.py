@@ -76,7 +76,7 @@ def _by_rows() -> str:
     rows = []
     for num in SCALING_ROWS:
         found = learn_structure(whole.take(np.arange(num)), escapes=0)
-        rows.append([num, found.seconds, found.steps, found.graph.num_edges])
+        rows.append([num, found.seconds, found.num_steps, found.graph.num_edges])
     return table(["rows of alarm", "ascent s", "steps", "edges"], rows)
 
 
@@ -84,7 +84,7 @@ def _by_variables() -> str:
     rows = []
     for num in SCALING_VARIABLES:
         found = learn_structure(_random_data(num, 10_000))
-        rows.append([num, found.seconds, found.steps, found.graph.num_edges])
+        rows.append([num, found.seconds, found.num_steps, found.graph.num_edges])
     return table(["variables, 10,000 rows", "default s", "steps", "edges"], rows)
 
 

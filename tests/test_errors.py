@@ -94,7 +94,7 @@ def _takes_its_message(error):
 
 ONE = pb.BayesianNetwork(pb.TableCPD("A", [0.25, 0.75]))
 PAIR = pb.BayesianNetwork(pb.TableCPD("A", [0.5, 0.5]), pb.TableCPD("B", [[0.9, 0.1], [0.2, 0.8]], parents=["A"]))
-ROW = {"A": [1], "B": [0]}
+ROW = pb.Table.read({"A": [1], "B": [0]}, [pb.Variable("A", 2), pb.Variable("B", 2)])
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,9 @@ def test_fields_are_told_in_types_that_json_knows():
 
 
 def test_no_entry_is_lost_or_told_in_an_order_of_chance():
-    """Keys that would be the same text stay apart; sets are sorted; what JSON has no number for is None."""
+    """Keys that would be the same text stay apart; sets are sorted; infinite numbers are text, and NaN is None."""
     assert to_plain({("a", "b, c"): 1, ("a, b", "c"): 2}) == {"('a', 'b, c')": 1, "('a, b', 'c')": 2}
-    assert to_plain({frozenset("cab"): math.nan, "b": [math.inf]}) == {"a, b, c": None, "b": [None]}
+    assert to_plain({frozenset("cab"): math.nan, "b": [math.inf]}) == {"a, b, c": None, "b": ["inf"]}
 
 
 def test_a_frame_has_a_row_for_each_record_that_is_listed_or_one():
@@ -144,3 +144,18 @@ def test_bounds_tell_their_ends_and_what_they_are():
     assert [told[name] for name in ("lower", "upper", "width")] == pytest.approx([0.392, 0.78, 0.388])
     assert (told["is_identified"], told["latent"]) == (False, [])
     assert told == json.loads(json.dumps(told))
+
+
+def test_infinite_numbers_are_told_by_name_and_stay_numbers_in_frames():
+    """JSON has no infinity: "inf" is one that `float` reads; NaN, which says nothing, is null."""
+    told = pb.inference.QueryInfo("x", exact=False, error=math.inf, residual=-math.inf, r_hat=math.nan)
+    document = json.loads(json.dumps(told.to_dict(), allow_nan=False))
+    assert (document["error"], document["residual"], document["r_hat"]) == ("inf", "-inf", None)
+    assert told.to_frame()["error"].tolist() == [math.inf]
+    assert to_plain({"a": [np.float64(np.inf), (1.0, -math.inf)]}) == {"a": ["inf", [1.0, "-inf"]]}
+
+
+def test_exact_answers_have_no_error():
+    assert pb.inference.QueryInfo("x", error=0.0).error == 0.0
+    with pytest.raises(pb.errors.InvalidArgument, match=r"error=0\.5"):
+        pb.inference.QueryInfo("x", exact=True, error=0.5)

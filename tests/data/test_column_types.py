@@ -153,3 +153,15 @@ def test_texts_for_a_continuous_variable_are_refused_with_column_and_row():
 def test_bare_arrays_large_numbers_and_nanoseconds_are_read(column, states):
     """An array of pandas without a series, unsigned numbers beyond the signed ones, times that microseconds merge."""
     assert Table.read({"x": column}).variables["x"].states == states
+
+
+@pytest.mark.parametrize("chunks", [1, 2])
+@pytest.mark.parametrize("in_pandas", [False, True])
+def test_dictionaries_of_arrow_keep_their_values_in_order_seen_or_not(chunks, in_pandas):
+    """As categories of pandas do, which files of arrow have as dictionaries."""
+    part = pa.DictionaryArray.from_arrays(pa.array([0, 2, None]), pa.array(["z", "unseen", "a"]))
+    column = pa.chunked_array([part] * chunks)
+    frame = pd.DataFrame({"x": pd.arrays.ArrowExtensionArray(column)}) if in_pandas else pa.table({"x": column})
+    table = Table.read(frame)
+    assert table.variables["x"].states == ("z", "unseen", "a")
+    assert table.codes.tolist() == [[0, 2, -1] * chunks]

@@ -49,6 +49,12 @@ def test_measurements_and_words_that_repeat_are_no_ids(kind):
     assert not Table.read({**GOOD, "x": KEPT[kind]}).doubtful
 
 
+def test_periods_are_dates():
+    months = pd.Series(pd.period_range("2020-01", periods=3, freq="M")).repeat(20).reset_index(drop=True)
+    assert Table.read(pd.DataFrame({**GOOD, "x": months})).doubtful == {"x": "dates"}
+    assert Table.read({**GOOD, "x": list(months)}).doubtful == {"x": "dates"}
+
+
 def test_files_and_their_index(tmp_path):
     """Dates of a CSV file are texts; pandas calls an index without a name so."""
     path = tmp_path / "rows.csv"
@@ -172,3 +178,32 @@ def test_few_rows_of_numbers_leak_no_warning_of_numpy(method, num_rows):
     """A parent can't be fitted to them; warnings are errors here."""
     rows = {"x": [0.5, 1.5][:num_rows], "y": [2.5, 4.5][:num_rows], "z": [0.1, 0.7][:num_rows]}
     assert pb.learn.structure(rows, method).graph.num_edges == 0
+
+
+@pytest.mark.parametrize("learn", [pb.learn.structure, lambda rows: pb.learn.parameters("a -> b", rows, "k2")])
+def test_one_row_that_says_which_states_there_are_is_told(learn):
+    """Once; not where states are named, or for numbers."""
+    with pytest.warns(pb.errors.PlausibleWarning, match="one row, so that 2 variables have one state") as caught:
+        learn({"a": ["x"], "b": ["y"]})
+    assert len(caught) == 1
+    learn(Table.read({"a": ["x"], "b": ["y"]}, [pb.Variable("a", ["x", "u"]), pb.Variable("b", ["y", "v"])]))
+
+
+def test_what_a_table_and_a_variable_of_many_states_print():
+    assert (
+        repr(Table.read({"a": ["x", "y"], "b": [0.5, 1.5]})) == "Table(2 rows, 2 variables (1 discrete, 1 continuous))"
+    )
+    assert repr(pb.Variable("x", 5000)) == "<Variable 'x': 5000 states, 0, 1, ..., 4999>"
+    assert repr(pb.Variable("x", 3)) == "Variable('x', [0, 1, 2])"
+
+
+def test_words_that_may_mean_missing_are_advised_as_data(tmp_path):
+    """Python's words have no options in them; the remedy tells what to change, and to what."""
+    (tmp_path / "rows.csv").write_text("a,b\nu,1\nNA,2\n")
+    with pytest.warns(pb.errors.PlausibleWarning, match="missing_values=") as caught:
+        table = Table.read(tmp_path / "rows.csv")
+    assert "--" not in str(caught[0].message)
+    with pytest.raises(pb.errors.UnknownState) as refused:
+        Table.read(table, [pb.Variable("a", ["u", "v"])])
+    (call,) = refused.value.remedies[0].changes
+    assert call.arguments[-1].value == ["NA"]

@@ -161,3 +161,18 @@ def test_semicolons_in_the_quoted_properties_of_bif_do_not_end_them():
 def test_parentheses_that_do_not_match_are_refused_wherever_they_stand(value):
     with pytest.raises(FormatError, match=r"he value of 'size' .*expected '[()]'"):
         parse(f"net {{ size = {value}; }}", "net")
+
+
+def test_a_row_that_is_repeated_word_for_word_is_one_row_for_a_lenient_reader():
+    """Other numbers for the same parents are refused."""
+    text = BIF.format("0.4 0.2 0.4", "0.25 0.75", "0.5 0.5", "1 0")
+    twice = text.replace("(a) 0.25 0.75;", "(a) 0.25 0.75; (a) 0.25 0.75;")
+    assert twice != text
+    with pytest.raises(FormatError, match=r"two rows for A=a, with the same numbers. .*lenient=True"):
+        parse(twice, "bif")
+    with pytest.warns(
+        pb.errors.PlausibleWarning, match="'B' has two rows for A=a, with the same numbers: one is passed"
+    ):
+        assert parse(twice, "bif", lenient=True) == parse(text, "bif")
+    with pytest.raises(FormatError, match=r"two rows for A=a\.$"):
+        parse(twice.replace("(a) 0.25 0.75", "(a) 0.75 0.25", 1), "bif", lenient=True)

@@ -606,3 +606,54 @@ def test_samples_follow_the_posterior():
     odds = 1 / (1 + np.exp(1.0 - 2.0 * rows["x"]))
     assert abs(rows["below"].mean() - odds.mean()) < 5 * math.sqrt(0.25 / len(rows))
     assert rows.equals(ask(hybrid_sample, net, 40_000, 7, evidence))
+
+
+_TABLES = {"A": [0.3, 0.7], "B": [[0.6, 0.4], [0.1, 0.9]], "C": [[0.2, 0.8], [0.5, 0.5]]}
+
+
+@pytest.mark.parametrize("hard", [{}, {"C": 1}])
+@pytest.mark.parametrize("x", [None, 0.0, 5.0])
+@pytest.mark.parametrize("of_a", [[0.2, 0.8], [1.0, 0.0]])
+def test_states_that_numbers_settle_beside_likelihoods_of_them(hard, x, of_a):
+    """X is certain given A, so that it tells A, of which there is a likelihood; B and C by enumeration, Y by its sum.
+
+    Y ~ N(1 or -1, 1) by B is hidden, and Z ~ N(Y + C, 1) seen: Z ~ N(±1 + C, 2).
+    """
+    a, b, c = (
+        TableCPD("A", _TABLES["A"]),
+        TableCPD("B", _TABLES["B"], parents=["A"]),
+        TableCPD("C", _TABLES["C"], parents=["B"]),
+    )
+    net = BayesianNetwork(
+        a,
+        b,
+        c,
+        ConditionalGaussianCPD("X", [0.0, 5.0], {}, 0.0, [a.variable]),
+        ConditionalGaussianCPD("Y", [1.0, -1.0], {}, 1.0, [b.variable]),
+        ConditionalGaussianCPD("Z", [0.0, 1.0], {"Y": 1.0}, 1.0, [c.variable, Variable("Y")]),
+    )
+    of_b, z = [0.9, 0.1], 0.4
+    joint = np.zeros((2, 2, 2))
+    for i, j, k in np.ndindex(2, 2, 2):
+        if hard.get("C", k) == k and x in (None, (0.0, 5.0)[i]):
+            density = np.exp(-((z - (1, -1)[j] - k) ** 2) / 4) / np.sqrt(4 * np.pi)
+            joint[i, j, k] = _TABLES["A"][i] * _TABLES["B"][i][j] * _TABLES["C"][j][k] * of_a[i] * of_b[j] * density
+    evidence = {"A": likelihood(of_a), "B": likelihood(of_b), "Z": z, **hard, **({} if x is None else {"X": x})}
+    for model in (net, net.compile()):
+        if not joint.any():
+            assert model.log_probability(evidence) == -math.inf
+            with pytest.raises(ImpossibleEvidence):
+                model.query("B", evidence)
+            continue
+        np.testing.assert_allclose(model.query("B", evidence).values, joint.sum(axis=(0, 2)) / joint.sum(), rtol=1e-12)
+        expected = math.log(joint.sum()) if x is None else math.inf
+        assert model.log_probability(evidence) == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_cannot_be_has_no_probability_beside_a_point_mass():
+    """-inf wins over the infinite density of a number that is certain; it was NaN."""
+    state = TableCPD("A", [0.0, 1.0])
+    net = BayesianNetwork(state, ConditionalGaussianCPD("X", [0.0, 5.0], {}, 0.0, [state.variable]))
+    assert net.log_probability({"A": 0, "X": 0.0}) == -math.inf
+    assert net.log_probability({"A": likelihood([1, 0]), "X": 5.0}) == -math.inf
+    assert net.log_probability({"A": 1, "X": 5.0}) == math.inf

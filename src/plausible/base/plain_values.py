@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite, isnan
 from typing import Any
 
 #: Truth values, whole and real numbers, text and bytes: Python has their equals. Dates would lose their unit.
@@ -19,6 +20,15 @@ def plain(value: Any) -> Any:
     if kind.__module__ != "numpy" or getattr(kind, "ndim", None) is None:
         return value
     return value.item() if value.ndim == 0 and value.dtype.kind in _KINDS else value
+
+
+def json_number(number: float) -> float | str | None:
+    """A number as JSON can have it: infinite ones as "inf" and "-inf", which `float` reads, none for NaN.
+
+    >>> json_number(0.5), json_number(-float("inf")), json_number(float("nan"))
+    (0.5, '-inf', None)
+    """
+    return number if isfinite(number) else None if isnan(number) else str(number)
 
 
 def shown(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -11,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, overload
 
 from plausible.base.display import html_of_print, repr_of_print
-from plausible.base.plain_values import plain
+from plausible.base.plain_values import json_number, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,14 +48,17 @@ class Result:
     _repr_html_ = html_of_print
 
     def to_dict(self) -> dict[str, Any]:
-        """What it tells in the types that JSON knows: numbers, text, lists, dictionaries; graphs and models as text."""
-        return {name: to_plain(getattr(self, name)) for name in _told_names(self)}
+        """What it tells in the types that JSON knows: numbers, text, lists, dictionaries; graphs and models as text.
+
+        Infinite numbers, which JSON lacks, are "inf" and "-inf"; NaN is None. Frames have them as numbers.
+        """
+        return _tell(self, json_number)
 
     def to_frame(self) -> pd.DataFrame:
         """What it tells as a data frame: a row for each record that it lists, or else one row."""
         import pandas as pd
 
-        told = self.to_dict()
+        told = _tell(self, float) if type(self).to_dict is Result.to_dict else self.to_dict()
         if not self._rows:
             return pd.DataFrame([told])
         rows = told[self._rows]
@@ -89,8 +91,12 @@ def _made(cls: Any, eq: bool) -> Any:
     return made
 
 
-def to_plain(value: Any) -> Any:
-    """A value in the types that JSON knows, numbers that are not finite as None; what has no such form is told as text.
+def _tell(result: Result, number: Callable[[float], Any]) -> dict[str, Any]:
+    return {name: to_plain(getattr(result, name), number) for name in _told_names(result)}
+
+
+def to_plain(value: Any, number: Callable[[float], Any] = json_number) -> Any:
+    """A value in the types that JSON knows, floats by `number`; what has no such form is told as text.
 
     >>> import numpy as np
     >>> to_plain({("a", 1): np.arange(2), "set": {"y", "x"}, "one": np.float64(0.5)})
@@ -98,20 +104,23 @@ def to_plain(value: Any) -> Any:
     """
     value = plain(value.value if isinstance(value, Enum) else value)
     if value is None or isinstance(value, bool | int | float | str):
-        return None if isinstance(value, float) and not math.isfinite(value) else value
+        return number(value) if isinstance(value, float) else value
+    if isinstance(value, Result) and type(value).to_dict is Result.to_dict:
+        return _tell(value, number)
+    inner = partial(to_plain, number=number)
     for name in ("to_dict", "_asdict", "tolist"):
         if hasattr(value, name) and not isinstance(value, type):
-            return to_plain(getattr(value, name)())
+            return inner(getattr(value, name)())
     if isinstance(value, Mapping):
         keys = list(map(_key, value))
         keys = keys if len(set(keys)) == len(keys) else list(map(repr, value))
-        return dict(zip(keys, map(to_plain, value.values()), strict=True))
+        return dict(zip(keys, map(inner, value.values()), strict=True))
     if isinstance(value, list | tuple):
-        return list(map(to_plain, value))
+        return list(map(inner, value))
     if isinstance(value, Set):
-        return sorted(map(to_plain, value), key=str)
+        return sorted(map(inner, value), key=str)
     if is_dataclass(value) and type(value).__str__ is object.__str__:
-        return {name: to_plain(getattr(value, name)) for name in _public_fields(value)}
+        return {name: inner(getattr(value, name)) for name in _public_fields(value)}
     return str(value)
 
 

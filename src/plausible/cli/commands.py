@@ -148,7 +148,7 @@ def shell_words(run: Any) -> Words:
 
 
 #: Argument of `Table.read` -> the argument of a command that reads data so.
-_READING = MappingProxyType({"columns": "states", "variables": "continuous"})
+_READING = MappingProxyType({"columns": "states", "variables": "continuous", "missing_values": "na"})
 
 
 def _reading(call: Call, options: Mapping[str, str]) -> str | None:
@@ -156,7 +156,7 @@ def _reading(call: Call, options: Mapping[str, str]) -> str | None:
     meant = [(options.get(_READING[each.name]), each.value) for each in call.arguments if each.name in _READING]
     if any(option is None for option, _ in meant):
         return None
-    listed = [(option, ["NAME"] if value is ... else map(str, value)) for option, value in meant]
+    listed = [(option, ["NAME"] if value is ... else map(str, value or [""])) for option, value in meant]
     return " ".join(f"{option} {quote(name)}" for option, names in listed for name in names)
 
 

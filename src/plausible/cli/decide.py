@@ -205,9 +205,7 @@ def run_decide(
 
 def _solution(found: Solution) -> Answer:
     document = {
-        **picked(found, "expected_utility"),
-        "upper_bound": _finite(found.upper_bound),
-        **picked(found, "optimal=is_optimal method"),
+        **picked(found, "expected_utility upper_bound optimal=is_optimal method"),
         "policies": {name: policy_rows(policy) for name, policy in found.policies.items()},
         "strategy": {name: factor_document(rule) for name, rule in found.strategy.items()},
     }
@@ -226,23 +224,15 @@ def _comparison(found: ActionComparison) -> Answer:
 
 def _stability(found: StrategyStability) -> Answer:
     rows = [picked(one, "number low now=current high slack=relative_slack") for one in found.fragile]
-    return Answer(
-        str(found), {"stability": [row | {end: _finite(row[end]) for end in ("low", "high")} for row in rows]}
-    )
+    return Answer(str(found), {"stability": rows})
 
 
 def _tornado(found: DecisionTornado, list_all: bool) -> Answer:
     """The longest bars, or all of them."""
     bars = [picked(bar, "number low now=current high at_low at_high changes_strategy") for bar in found.bars]
-    bars = [bar | {end: _finite(bar[end]) for end in ("at_low", "at_high")} for bar in bars]
     short, whole = str(found.to_table()), str(found.to_table(len(found.bars)))
     text = str(found).replace(short, whole) if list_all else str(found)
     return Answer(text, {"tornado": bars}, () if list_all or short == whole else ("All rows of the table: --all.",))
-
-
-def _finite(number: float) -> float | None:
-    """The number, or nothing: JSON knows no infinity."""
-    return number if math.isfinite(number) else None
 
 
 _CHOICES = ("rank", "set", "plan", "myopic-plan")

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from plausible.base.plain_values import json_number
 from plausible.errors import FormatError, InvalidArgument
 
 if TYPE_CHECKING:
@@ -25,10 +26,16 @@ def picked(record: object, names: str) -> dict[str, Any]:
 
 
 def json_text(document: Mapping[str, Any]) -> str:
-    """The document as JSON; what that does not know is written as text."""
-    return json.dumps(
-        document, indent=2, default=lambda value: dict(value) if isinstance(value, Mapping) else str(value)
-    )
+    """The document as JSON; what that does not know is written as text, and so are infinite numbers."""
+    return json.dumps(_finite(document), indent=2, allow_nan=False, default=str)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return json_number(value)
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return list(map(_finite, value)) if isinstance(value, list | tuple) else value
 
 
 def print_json(document: Mapping[str, Any], *, error: bool = False) -> None:

@@ -23,10 +23,11 @@ MOST_WHOLE_STATES = 20
 def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
     """The variable of a column and its encoded values, -1 or NaN where they are missing.
 
-    Categories keep their order, seen or not; booleans have the states False and True; whole numbers and texts have the
-    states that occur, sorted. Numbers of a fractional type (float, decimal) make a continuous variable, unless there
-    are at most 20 different ones, all of them whole: these are states, as the whole numbers that they stand for. It
-    matters neither whether cells are missing, nor in what order the rows are, nor what holds the column.
+    Categories, and the values of arrow's dictionaries, keep their order, seen or not; booleans have the states False
+    and True; whole numbers and texts have the states that occur, sorted. Numbers of a fractional type (float, decimal)
+    make a continuous variable, unless there are at most 20 different ones, all of them whole: these are states, as the
+    whole numbers that they stand for. It matters neither whether cells are missing, nor in what order the rows are, nor
+    what holds the column.
     """
     refuse_no_list(name, column)
     kind = getattr(column, "dtype", None)
@@ -104,6 +105,9 @@ def categories_of(column: Any) -> tuple[State, ...] | None:
     native = nw.to_native(column, pass_through=True)
     if nw.dependencies.is_pandas_series(native) and hasattr(native.dtype, "categories"):
         return tuple(as_objects(native.dtype.categories))
+    kind = getattr(getattr(native, "dtype", None), "pyarrow_dtype", getattr(native, "type", None))
+    if hasattr(kind, "index_type"):  # a dictionary of arrow
+        return tuple(value for value in factorize("", column)[1] if value is not None)
     dtype = nw.from_native(column, series_only=True, allow_series=True).dtype
     return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
 

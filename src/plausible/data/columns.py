@@ -14,7 +14,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Codes, Floats
 from plausible.base.plain_values import plain
 from plausible.data.factorizing import SmallCodes, factorize, is_absent
-from plausible.data.missing_values import MISSING_WORDS, advise_missing_values
+from plausible.data.missing_values import MISSING_WORDS, means_missing
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, counted, suggestion
 from plausible.variables import Variable
 
@@ -189,8 +189,8 @@ def encode_small(variable: Variable, column: Any, *, allow_missing: bool = False
             f"Row {row} of column {name!r} is missing; this question needs complete rows. "
             "Where cells are missing, ask model.compile().log_likelihood(...), which sums over them."
         )
-    advice = f" If it means missing, say so: {advise_missing_values([value])}." if value in MISSING_WORDS else ""
-    raise UnknownState(f"Row {row} of column {name!r}: {variable.unknown_state(value)}{advice}")
+    remedies = [means_missing([value])] if value in MISSING_WORDS else []
+    raise UnknownState(f"Row {row} of column {name!r}: {variable.unknown_state(value)}", remedies=remedies)
 
 
 def looked_up(positions: Sequence[int], places: SmallCodes) -> SmallCodes:

@@ -17,8 +17,9 @@ from typing import Any, cast
 import numpy as np
 
 from plausible.base.arrays import Positions
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.factorizing import factorize
-from plausible.data.missing_values import MissingValues, advise_missing_values
+from plausible.data.missing_values import MissingValues, means_missing
 from plausible.errors import FormatError
 
 #: Ending -> how the file is opened.
@@ -87,10 +88,11 @@ class TextColumn:
         has_fraction = any(_NUMBER.fullmatch(text) and not WHOLE_NUMBER.fullmatch(text) for text in texts)
         if has_fraction and all(text.lower() in _WORDS_FOR_MISSING for text in others):
             row = int(np.argmax(self.places == texts.index(others[0])))
+            problem = f"Row {row} of column {self.name!r} is {others[0]!r} among fractional numbers. "
+            some = Call("pb.Table.read", Argument("data", ...), Argument("columns", ...))  # no shell has it
             raise FormatError(
-                f"Row {row} of column {self.name!r} is {others[0]!r} among fractional numbers. Only an empty cell is "
-                f"missing: leave it empty, or say what means missing: {advise_missing_values([others[0]])}. "
-                "Table.read(..., columns=[...]) reads some columns, and no others."
+                f"{problem}Only an empty cell is missing.",
+                remedies=[Remedy("leave it empty"), means_missing([others[0]]), Remedy("read other columns: ", some)],
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -43,13 +44,29 @@ def doubt_of(name: str, variable: Variable, column: NDArray[Any]) -> str:
 
 
 def _are_dates(states: Sequence[State]) -> bool:
-    return all(_DATE.fullmatch(state) if isinstance(state, str) else isinstance(state, date) for state in states)
+    """Whether all are dates: texts of them, Python's, or periods of pandas."""
+    kinds = (date, getattr(sys.modules.get("pandas"), "Period", date))
+    return all(_DATE.fullmatch(state) if isinstance(state, str) else isinstance(state, kinds) for state in states)
 
 
 def _may_number_rows(numbers: NDArray[Any]) -> bool:
     """Whether there are as many numbers as whole ones from the least to the greatest, and all are whole."""
     is_run = len(numbers) >= _FEWEST_VALUES and np.ptp(numbers) == len(numbers) - 1
     return bool(is_run and (np.rint(numbers) == numbers).all())
+
+
+def warn_of_one_row(num_rows: float, variables: Mapping[str, Variable]) -> None:
+    """Warn where one row says which states there are."""
+    alone = [name for name, variable in variables.items() if len(variable.states) == 1]
+    if num_rows == 1 and alone:
+        many = f"{len(alone)} variables have" if len(alone) > 1 else f"{alone[0]!r} has"
+        states = Call("Table.read", Argument("data", ...), Argument("variables", ...))
+        warn_caller(
+            PlausibleWarning(
+                f"There is one row, so that {many} one state, of which nothing can be learned.",
+                remedies=[Remedy("give more rows"), Remedy("name their states: ", states)],
+            )
+        )
 
 
 def warn_of_doubtful(left_out: Mapping[str, str]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from plausible.base.arrays import Positions
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.errors import PlausibleWarning, warn_caller
 
 #: Words that programs write where a value is missing.
@@ -42,11 +42,9 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def advise_missing_values(words: Iterable[str]) -> str:
-    """How to say that words mean missing."""
-    listed = list(words)
-    options = " ".join(f"--na {quote(word)}" for word in listed)
-    return f"Table.read(..., missing_values={listed}), on the command line {options}"
+def means_missing(words: Iterable[str], what: str = "say that it means missing: ") -> Remedy:
+    """To say that words mean missing."""
+    return Remedy(what, Call("Table.read", Argument("data", ...), Argument("missing_values", list(words))))
 
 
 def warn_of_missing_words(file: str, texts: Mapping[str, Iterable[str]]) -> None:
@@ -59,9 +57,10 @@ def warn_of_missing_words(file: str, texts: Mapping[str, Iterable[str]]) -> None
         words = sorted(columns_with)
         places = "; ".join(f"{word!r} of {_listed(columns_with[word])}" for word in words)
         warn_caller(
-            f"{file}: only empty cells are missing, so that these are states: {places}. If they mean missing, say so: "
-            f"{advise_missing_values(words)}. If they are states, missing_values=(), or --na '', tells that.",
-            PlausibleWarning,
+            PlausibleWarning(
+                f"{file}: only empty cells are missing, so that these are states: {places}.",
+                remedies=[means_missing(words, "say what means missing: "), means_missing((), "that nothing does: ")],
+            )
         )
 
 

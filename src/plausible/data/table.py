@@ -118,7 +118,7 @@ class Table:
         >>> Table.read({"dose": [0, 1, 1], "set": [None, "dose", None]}, interventions="set").interventions["dose"]
         array([False,  True, False])
         >>> Table.read({"name": ["Ann", None], "age": [31.5, 44.0], "notes": [None, None]}, columns=["age"])
-        Table(2 rows, 1 variable)
+        Table(2 rows, 1 variable (1 continuous))
         """
         given = {one.name: one for one in (variables.values() if isinstance(variables, Mapping) else variables or ())}
         wanted = None if columns is None else list(dict.fromkeys([columns] if isinstance(columns, str) else columns))
@@ -280,7 +280,10 @@ class Table:
         return replace(self, weights=None if weights is None else _read_weights(weights, self.num_rows))
 
     def __repr__(self) -> str:
-        return f"Table({counted(self.num_rows, 'row')}, {counted(len(self.variables), 'variable')})"
+        kinds = {"discrete": len(self.discrete), "continuous": len(self.continuous)}
+        told = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
+        variables = counted(len(self.variables), "variable")
+        return f"Table({counted(self.num_rows, 'row')}, {variables}{f' ({told})' if told else ''})"
 
 
 def _doubts(columns: Mapping[str, tuple[Variable, NDArray[Any]]]) -> dict[str, str]:

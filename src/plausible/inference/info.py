@@ -9,10 +9,13 @@ from typing import Any
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
-from plausible.errors import counted
+from plausible.errors import InvalidArgument, counted
 
 #: What is said wherever an answer is not exact and has no estimate of its error: that a method came to its end is none.
 NO_ERROR = "Nothing is known of the error: ask a second engine and compare."
+
+#: No exact answer errs by more: the largest sums of logarithms do by less.
+_ROUNDING = 1e-6
 
 
 @record
@@ -22,8 +25,8 @@ class QueryInfo(Result):
     engine: str  # The name of the method
     exact: bool = True  # Whether the answer is exact up to rounding
     converged: bool = True  # Whether the method came to its end; always true for exact ones
-    #: An estimate of, or a bound on, the absolute error of each number; zero for exact methods. `None` if nothing is
-    #: known, as of messages that settle: `advice` then says so.
+    #: An estimate of, or a bound on, the absolute error of each number; zero for exact methods, or what uncertain
+    #: parameters make of them. `None` if nothing is known, as of messages that settle: `advice` then says so.
     error: float | None = None
     cost: int = 0  # The table entries built, all tables together
     largest_table: int = 0  # The entries of the largest table
@@ -39,6 +42,8 @@ class QueryInfo(Result):
     advice: str = ""  # What to try where the answer is not good enough; "" where there is nothing to say
 
     def __post_init__(self) -> None:
+        if self.exact and self.standard_deviations is None and (self.error or 0.0) > _ROUNDING:
+            raise InvalidArgument(f"An exact answer has no error, but error={self.error!r}: say exact=False.")
         if self.exact and self.error is None:
             object.__setattr__(self, "error", 0.0)
         is_silent = self.error is None

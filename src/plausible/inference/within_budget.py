@@ -243,7 +243,7 @@ class BestWithin(Optimizer):
         if found.upper - value > PROVED:
             return None
         states = {v.name: int(state) for v, state in zip(problem.variables, found.states, strict=True)}
-        return states, value + problem.log_scale + math.fsum(peaks), replace(found.info, exact=True)
+        return states, value + problem.log_scale + math.fsum(peaks), replace(found.info, exact=True, error=0.0)
 
     def _searched(self, problem: Problem, state: BranchAndBoundState, messages: Optimum) -> Optimum:
         """The end of a search with large tables, begun from the best that is known."""

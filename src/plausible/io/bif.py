@@ -217,7 +217,7 @@ class _Parser:
                 raise place.error(f"{name!r}, in this probability block, is not declared.{known}")
         check_axes(child, parents, place)
         family = Family(child, self.states[child], parents, [self.states[parent] for parent in parents])
-        values, texts = read_table(self.text, *body, family, self.assembly.lenient)
+        values, texts = read_table(self.text, *body, family, self.assembly.mend if self.assembly.lenient else None)
         name = self.names[child]
         self.assembly.add_table(name, [self.names[parent] for parent in parents], values, place)
         properties = _properties(texts) if texts else {}

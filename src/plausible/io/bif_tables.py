@@ -7,11 +7,11 @@ statement, so that an error can say where it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -55,6 +55,10 @@ class Family:
         return ", ".join(f"{name}={state}" for name, state in zip(self.parents, reversed(chosen), strict=True))
 
 
+#: Keeps what was done at a place, to be told.
+Mend: TypeAlias = Callable[[str, Place], None]
+
+
 class _Statement(NamedTuple):
     """One statement of a body: its keyword, the text of its row label, and the span of what follows."""
 
@@ -73,10 +77,10 @@ def skip_body(text: str, start: int) -> int:
 
 
 @np.errstate(over="ignore")
-def read_table(text: str, start: int, end: int, family: Family, lenient: bool) -> tuple[Floats, Sequence[str]]:
+def read_table(text: str, start: int, end: int, family: Family, mend: Mend | None) -> tuple[Floats, Sequence[str]]:
     """The numbers in the body `text[start:end]`, the child's state changing fastest, and the texts of properties.
 
-    A lenient reader leaves the sums of rows to whoever mends them.
+    A lenient reader gives `mend`, which is told of rows that are repeated; it mends the sums of rows itself.
     """
     body = text[start : end - 1]
     table = _TABLE.fullmatch(body)
@@ -84,7 +88,7 @@ def read_table(text: str, start: int, end: int, family: Family, lenient: bool) -
         values = read_numbers(text, start + table.start(1), start + table.end(1))
         return _reordered(values, family, Place.at(text, start + table.start(1))), ()
     rows = _rows_in_bulk(body, family)
-    return _read_one_by_one(text, start, family, lenient) if rows is None else (rows, ())
+    return _read_one_by_one(text, start, family, mend) if rows is None else (rows, ())
 
 
 def _rows_in_bulk(body: str, family: Family) -> Floats | None:
@@ -180,27 +184,29 @@ def _label(text: str, start: int) -> tuple[str, int]:
     raise Place.at(text, start).error("This parenthesis is not closed: expected ')'.")
 
 
-def _read_one_by_one(text: str, start: int, family: Family, lenient: bool) -> tuple[Floats, Sequence[str]]:
+def _read_one_by_one(text: str, start: int, family: Family, mend: Mend | None) -> tuple[Floats, Sequence[str]]:
     statements = _statements(text, start)[0]
     properties = [text[slice(*statement.span)] for statement in statements if statement.kind == "property"]
     numeric = [statement for statement in statements if statement.kind != "property"]
     tables = [statement for statement in numeric if statement.kind == "table"]
     if not tables:
-        return _rows_one_by_one(text, start, numeric, family, lenient), properties
+        return _rows_one_by_one(text, start, numeric, family, mend), properties
     place = Place.at(text, tables[0].start)
     if len(numeric) > 1:
         raise place.error(f"The block of {family.child!r} has other rows beside this table.")
     return _reordered(read_numbers(text, *tables[0].span), family, place), properties
 
 
-def _rows_one_by_one(text: str, start: int, statements: Sequence[_Statement], family: Family, lenient: bool) -> Floats:
+def _rows_one_by_one(
+    text: str, start: int, statements: Sequence[_Statement], family: Family, mend: Mend | None
+) -> Floats:
     """All rows in order; those that the file leaves out are the default."""
     rows: dict[int, Floats] = {}
     default: Floats | None = None
     for statement in statements:
         place = Place.at(text, statement.start)
         values = read_numbers(text, *statement.span)
-        _check_row(values, family, place, lenient)
+        _check_row(values, family, place, mend is not None)
         if statement.kind == "default":
             if default is not None:
                 raise place.error(f"{family.child!r} has two default rows.")
@@ -208,7 +214,12 @@ def _rows_one_by_one(text: str, start: int, statements: Sequence[_Statement], fa
             continue
         row = _row_position(statement.label, family, place)
         if row in rows:
-            raise place.error(f"{family.child!r} has two rows for {family.row_text(row) or 'no parents'}.")
+            problem = f"{family.child!r} has two rows for {family.row_text(row) or 'no parents'}."
+            if not np.array_equal(rows[row], values):
+                raise place.error(problem)
+            if mend is None:
+                raise place.error(f"{problem[:-1]}, with the same numbers.", LENIENTLY)
+            mend(f"{problem[:-1]}, with the same numbers: one is passed over", place)
         rows[row] = values
     num_rows, width, place = family.num_rows, len(family.states), Place.at(text, start)
     if len(rows) < num_rows and default is None:

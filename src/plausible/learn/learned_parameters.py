@@ -14,6 +14,7 @@ from plausible.base.method_names import keyword_hints
 from plausible.base.records import Result
 from plausible.cpds import CPD
 from plausible.cpds.reading import place_text
+from plausible.data.doubtful import warn_of_one_row
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, NotSupported, counted, warn_caller
 from plausible.learn.estimation.families import CPDLearner, Families, FamilyTask, read_families
@@ -164,6 +165,8 @@ def fit_parameters(
         raise InvalidArgument("unseen='prior' needs a prior, such as prior=BDeu(10).")
     known = knowledge or ParameterKnowledge()
     families = read_families(graph, data, known.fixed, getattr(prior, "network", None))
+    if not isinstance(graph, BayesianNetwork):
+        warn_of_one_row(families.statistics.num_rows, families.variables)
     check_knowledge(known, families.parents)
     refuse_unknown(prior, list(families.variables))
     if any(name in families.variables for name in families.statistics.missing):

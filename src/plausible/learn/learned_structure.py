@@ -11,6 +11,7 @@ from plausible.base.display import html_of, repr_of_print
 from plausible.base.hints import RESULT_HINTS, Hinted
 from plausible.base.options import read_named_option
 from plausible.base.seeds import Seed, generator_of
+from plausible.data.doubtful import warn_of_one_row
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
@@ -169,6 +170,7 @@ def learn_structure(
     known = Knowledge.read(knowledge)
     named = named_in((known, start, *options.values()))
     source: Table | Statistics = data if isinstance(data, Statistics) else Table.for_learning(data, named)
+    warn_of_one_row(source.num_rows, source.variables)
     if not source.variables:
         raise InvalidArgument("The data have no columns, so that there are no variables to learn about.")
     name = method if isinstance(method, str) else type(method).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -98,9 +99,12 @@ class Tables(Way):
         cpds, observed = question.parts.cpds, {**question.evidence.hard, **question.evidence.values}
         if not question.parts.factors and all(cpd.variable.name in observed for cpd in cpds):
             columns = {name: np.array([value]) for name, value in observed.items()}
-            return float(sum(cpd.log_probability(columns)[0] for cpd in cpds))
-        lowered = self.lowered()
-        return log_total(lowered.factors, certain, order=lowered.order, budget=question.budget) + lowered.log_scale
+            logs = [float(cpd.log_probability(columns)[0]) for cpd in cpds]
+        else:
+            lowered = self.lowered()
+            total = log_total(lowered.factors, certain, order=lowered.order, budget=question.budget)
+            logs = [total, lowered.log_scale]
+        return -math.inf if -math.inf in logs else sum(logs)  # what can't be is so beside a point mass, too
 
     def best(self) -> Assignment:
         """By a tree of maxima, or by a search where some distributions are too large for tables."""

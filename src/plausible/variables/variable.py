@@ -13,6 +13,8 @@ from plausible.errors import InvalidVariable, NotSupported, UnknownState, sugges
 
 #: Any hashable value but `None`: text, a number, a boolean, a tuple, an enum member ...
 State: TypeAlias = Hashable
+#: Of more states only some are printed.
+_MOST_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -98,7 +100,12 @@ class Variable:
         return Variable(name, None if self.is_continuous else self.states)
 
     def __repr__(self) -> str:
-        return f"Variable({self.name!r})" if self.is_continuous else f"Variable({self.name!r}, {list(self.states)!r})"
+        if self.is_continuous:
+            return f"Variable({self.name!r})"
+        if self.num_states <= _MOST_SHOWN:
+            return f"Variable({self.name!r}, {list(self.states)!r})"
+        first, second, *_, last = map(repr, self.states)
+        return f"<Variable {self.name!r}: {self.num_states} states, {first}, {second}, ..., {last}>"
 
     def __str__(self) -> str:
         return self.name

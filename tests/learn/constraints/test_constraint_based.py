@@ -9,7 +9,7 @@ import pytest
 
 from benchmark_networks import benchmark_network
 from plausible.causal.discovery.fci import fci
-from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, UnknownVariable
+from plausible.errors import CyclicGraph, InvalidArgument, InvalidGraph, PlausibleWarning, UnknownVariable
 from plausible.graphs import DAG, PDAG, essential_graph, immoralities
 from plausible.graphs.equivalence import near_extension
 from plausible.graphs.random import erdos_renyi_dag
@@ -453,3 +453,25 @@ def test_edges_that_could_not_be_tested_are_told():
         assert found.to_frame()["p_value"].isna().tolist() == [True, True]
     required = pc(GTest(columns), knowledge=Knowledge(required=[("a", "b"), ("a", "c")]))  # warns of none
     assert required.to_frame()[["left", "edge", "right"]].to_numpy().tolist() == [["a", "->", "b"], ["a", "->", "c"]]
+
+
+@pytest.mark.parametrize(
+    "knowledge",
+    [
+        Knowledge(required="a -> b; b -> c", forbidden="a -> c"),
+        Knowledge(forbidden="b -> a; c -> b; a -> c"),
+        Knowledge(required="a -> b", forbidden="c -> b; a -> c"),
+    ],
+)
+def test_knowledge_that_directs_edges_in_a_circle_is_refused_by_name(knowledge):
+    """The tests find all three edges; knowledge leaves a -> b -> c -> a only, which no graph has."""
+    with pytest.raises(CyclicGraph, match="Knowledge directs") as caught:
+        pc(DSeparationOracle("a -> b -> c <- a"), knowledge=knowledge)
+    assert set(caught.value.cycle) == {"a", "b", "c"}
+
+
+def test_an_edge_may_be_forbidden_both_ways_in_arrows():
+    """Arrows that are forbidden may form a cycle: none of them is there."""
+    known = Knowledge(forbidden="x -> z; z -> x")
+    assert known.forbidden == (("x", "z"), ("z", "x"))
+    assert pc(DSeparationOracle("x -> z <- y"), knowledge=known).graph == PDAG("y - z", nodes=["x", "y", "z"])

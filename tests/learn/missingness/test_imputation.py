@@ -237,3 +237,9 @@ def test_a_column_without_any_value_is_left_and_told_of(method):
     states = {"empty": Variable("empty")}
     for data in (frame, Table.read(frame, states)):
         assert dict(impute(data, method, seed=0, variables=states).left) == {"empty": 3}
+
+
+def test_states_have_no_mean():
+    """Where numbers are missing too, these are filled by it, and states by the most frequent."""
+    with pytest.raises(InvalidArgument, match="'x' has states, of which there is no mean"):
+        impute({"x": ["a", None], "y": [0.5, 1.5]}, "mean")

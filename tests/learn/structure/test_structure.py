@@ -117,7 +117,7 @@ def test_equivalence_classes_take_no_knowledge_of_directions():
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in {"chow-liu", "tan"}])
 def test_constants_have_no_edges_worth_their_price(method):
-    data = {name: [0] for name in NAMES}
+    data = {name: [0, 0] for name in NAMES}
     assert learn_structure(data, method, **OPTIONS.get(method, {})).graph.num_edges == 0
 
 

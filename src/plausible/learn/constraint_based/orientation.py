@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from plausible.base.records import Result, record
-from plausible.errors import PlausibleWarning, counted, warn_caller
-from plausible.graphs import PDAG, Edge, immoralities
+from plausible.errors import CyclicGraph, PlausibleWarning, counted, warn_caller
+from plausible.graphs import DAG, PDAG, Edge, immoralities
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.meek import Orientation
 from plausible.learn.constraint_based.skeleton import Pair, Skeleton
@@ -77,13 +77,17 @@ def orient(
     """Direct the edges of a skeleton as far as colliders, knowledge and Meek's rules say.
 
     Contradictions leave an edge undirected rather than let the first direction win, so that the graph does not depend
-    on any order; knowledge always stands.
+    on any order. Knowledge always stands: where it directs edges that were found in a cycle, it is refused.
     """
     ordered, colliders = sorted(names), list(colliders)
     places = {name: place for place, name in enumerate(ordered)}
     edges = [(a, b) for a in ordered for b in sorted(neighbors[a])]
     fixed = {(a, b) for a, b in edges if not known.allowed[places[b], places[a]]}
-    required = {(a, b) for a, b in edges if known.required[places[a], places[b]]}
+    try:
+        DAG(sorted(fixed))
+    except CyclicGraph as error:
+        advice = "Knowledge directs these edges, which the tests found, in a circle: forbid one of them both ways."
+        raise CyclicGraph(error.cycle, advice) from None
     wanted = {(end, middle) for left, middle, right in colliders for end in (left, right)}
     arrows, conflicts = set(), []
     for tail, head in sorted(wanted):
@@ -93,7 +97,7 @@ def orient(
             arrows.add((tail, head))
         elif tail < head:
             conflicts.append(Conflict("opposed colliders", (tail, head)))
-    closing = _in_cycles(arrows | fixed) - required
+    closing = _in_cycles(arrows | fixed) - fixed
     conflicts += [Conflict("cycle", arrow) for arrow in sorted(closing)]
     arrows = (arrows | fixed) - closing
     lines = [(a, b) for a, b in edges if a < b and (a, b) not in arrows and (b, a) not in arrows]

@@ -131,7 +131,13 @@ def impute(
             "uniform": partial(by_uniform, generator=generator),
             "hot-deck": partial(by_hot_deck, generator=generator),
         }
-        filled = fillers[chosen](Table.read(read, known))
+        table = Table.read(read, known)
+        if chosen == "mean" and table.missing and not set(table.missing).intersection(table.continuous):
+            raise InvalidArgument(
+                f"{next(iter(table.missing))!r} has states, of which there is no mean, and no number is missing: "
+                "method='most-frequent' fills states; variables=[Variable(name)] reads numbers as such."
+            )
+        filled = fillers[chosen](table)
     completed = fill_cells(data, filled)
     left = {name: int(mask.sum()) for name, mask in missing_cells(completed).items() if mask.any()}
     return Imputed(completed, newly_filled(data, completed), chosen, MappingProxyType(left))

@@ -21,6 +21,7 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import consistent_extension, essential_graph
 from plausible.graphs.graph_input import read_dag
+from plausible.graphs.plain import read_pairs
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.search.run import Clock, Run
 from plausible.search.search_problem import SearchState
@@ -154,7 +155,7 @@ class Constraints:
 
 def _pairs(edges: Any) -> tuple[tuple[str, str], ...]:
     if isinstance(edges, (str, DAG)):
-        return tuple((str(parent), str(child)) for parent, child in DAG(edges).edges)
+        return tuple((str(parent), str(child)) for parent, child in read_pairs(edges, DAG)[1])
     if isinstance(edges, Mapping):
         return tuple((parent, child) for parent, children in edges.items() for child in _names(children))
     pairs = tuple(tuple(pair) for pair in edges)
