@@ -27,8 +27,6 @@ from plausible.decisions.information.planning import Act, ObservationPlan, PlanN
 from plausible.decisions.information.subsets import ChoiceState, Limits, ObservationChoice, choose_observations
 from plausible.decisions.information.value import (
     InformationValue,
-    ObservationRanking,
-    ValueOfControl,
     ValueOfInformation,
     rank_observations,
     value_of_control,
@@ -293,7 +291,9 @@ def run_voi(
             if len(names) != 1:
                 raise InvalidArgument("--control is about one variable: name it.")
             known_then = None if sees is None else names_in(sees)
-            answer = _controlled(value_of_control(model, names[0], known_then, _total(costs, names), known))
+            found = value_of_control(model, names[0], known_then, _total(costs, names), known)
+            settings = policy_rows(found.settings)
+            answer = Answer(str(found), {**picked(found, f"variable sees {_WORTH}"), "settings": settings})
         elif names and choose is None:
             answer = _seen(value_of_information(model, names, decision, _total(costs, names), known))
         else:
@@ -316,7 +316,9 @@ def _chosen(
     choose: str, model: InfluenceDiagram, number: int | None, asked: dict[str, Any], advance: Callable[..., None]
 ) -> Answer:
     if choose == "rank":
-        return _ranked(rank_observations(model, **asked))
+        found = rank_observations(model, **asked)
+        facts, values = picked(found, "decision expected_utility exact=is_exact"), [_value(v) for v in found.values]
+        return Answer(str(found), {**facts, "values": values})
     if choose == "set":
 
         def told(state: ChoiceState) -> None:
@@ -343,15 +345,6 @@ def _seen(found: ValueOfInformation) -> Answer:
         "changes": [picked(change, "decision seen before after probability gain") for change in found.changes],
     }
     return Answer(str(found), document)
-
-
-def _controlled(found: ValueOfControl) -> Answer:
-    return Answer(str(found), {**picked(found, f"variable sees {_WORTH}"), "settings": policy_rows(found.settings)})
-
-
-def _ranked(found: ObservationRanking) -> Answer:
-    values = [_value(value) for value in found.values]
-    return Answer(str(found), {**picked(found, "decision expected_utility exact=is_exact"), "values": values})
 
 
 def _best_set(found: ObservationChoice) -> Answer:

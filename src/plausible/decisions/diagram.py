@@ -15,7 +15,6 @@ from plausible.decisions.parts import (
     Decision,
     check_kind,
     collected,
-    explained_cycle,
     listed,
     named,
     warn_of_twins,
@@ -85,7 +84,11 @@ class Diagram(Frozen, Hinted):
             nodes = (*self._variables, *self._utilities)
             self._graph = DAG([(parent, child) for parent, child, _ in edges], nodes=nodes)
         except CyclicGraph as problem:
-            raise explained_cycle(problem.cycle, self._decisions) from None
+            for seen, node in zip(problem.cycle, (*problem.cycle[1:], problem.cycle[0]), strict=True):
+                if node in self._decisions:
+                    claim = f"The decision {node!r} can't see {seen!r}, which depends on it: change sees=."
+                    raise CyclicGraph(problem.cycle, claim) from None
+            raise
 
     # --- what is there ---
 

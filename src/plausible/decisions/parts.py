@@ -8,7 +8,7 @@ from typing import TypeVar
 from plausible.base.frozen import Frozen
 from plausible.cpds import CPD
 from plausible.cpds.reading import VariableLike
-from plausible.errors import CyclicGraph, InvalidModel, PlausibleWarning, warn_caller
+from plausible.errors import InvalidModel, PlausibleWarning, warn_caller
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork
 from plausible.utilities.local import Utility, read_names
@@ -127,14 +127,6 @@ def _described(thing: object) -> str:
     if isinstance(thing, (CPD, Decision, Utility)):
         return f"{thing!r} alone: put it in a list"
     return repr(thing)
-
-
-def explained_cycle(cycle: tuple[object, ...], decisions: Mapping[str, Decision]) -> CyclicGraph:
-    """The error for a cycle, which says of a decision in it that it can't see what comes after it."""
-    for seen, name in zip(cycle, (*cycle[1:], *cycle[:1]), strict=True):
-        if name in decisions:
-            return CyclicGraph(cycle, f"The decision {name!r} can't see {seen!r}, which depends on it: change sees=.")
-    return CyclicGraph(cycle)
 
 
 def collected(chance: Iterable[CPD], decisions: Iterable[Decision]) -> dict[str, Variable]:

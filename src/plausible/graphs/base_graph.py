@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 
 from plausible.base.display import html_page
 from plausible.base.hints import GRAPH_HINTS, Hinted
+from plausible.base.plain_values import shown
 from plausible.errors import counted
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
-from plausible.graphs.text import constructor_arguments, format_statements
+from plausible.graphs.text import quote
 
 #: So many characters of a graph's text are shown in a notebook.
 _MAX_SHOWN = 4000
@@ -97,19 +98,25 @@ class BaseGraph(Hinted, ABC):
         return hash((type(self), frozenset(self.nodes), self._edge_set()))
 
     def __str__(self) -> str:
-        return format_statements(self.nodes, self._triples())
+        """Arrow text for the edges, followed by the nodes that no edge touches."""
+        edges = self._triples()
+        touched = {node for left, _, right in edges for node in (left, right)}
+        statements = [f"{quote(left)} {edge} {quote(right)}" for left, edge, right in edges]
+        return "; ".join([*statements, *(quote(node) for node in self.nodes if node not in touched)])
 
     def __repr__(self) -> str:
         if self.num_edges > _MAX_EDGES:
             return f"<{self._size()}>"
+        if all(isinstance(node, str) for node in self.nodes):
+            return f"{type(self).__name__}({str(self)!r})"
         edges = self.edges if self._symbol else self._triples()
-        return f"{type(self).__name__}({constructor_arguments(str(self), self.nodes, edges)})"
+        return f"{type(self).__name__}([{', '.join(map(shown, edges))}], nodes={shown(list(self.nodes))})"
 
     def _repr_html_(self) -> str:
         """The size of a graph and its arrow text; the end of a long text is left out."""
         text = str(self)
-        shown = text if len(text) <= _MAX_SHOWN else f"{text[: text.rindex(';', 0, _MAX_SHOWN)]}; ..."
-        return html_page(self._size(), shown)
+        short = text if len(text) <= _MAX_SHOWN else f"{text[: text.rindex(';', 0, _MAX_SHOWN)]}; ..."
+        return html_page(self._size(), short)
 
     def _size(self) -> str:
         return f"{type(self).__name__}: {counted(len(self), 'node')}, {counted(self.num_edges, 'edge')}"
@@ -119,10 +126,10 @@ class BaseGraph(Hinted, ABC):
 
         Draw it with `dot -Tsvg`.
         """
-        shown = [f"  {_quoted(node)};" for node in self.nodes]
+        nodes = [f"  {_quoted(node)};" for node in self.nodes]
         edges = [Edge.of(*triple) for triple in self._triples()]
         arrows = [f"  {_quoted(edge.left)} -> {_quoted(edge.right)}{_style(edge)};" for edge in edges]
-        return "\n".join(["digraph {", *shown, *arrows, "}"])
+        return "\n".join(["digraph {", *nodes, *arrows, "}"])
 
 
 def _style(edge: Edge) -> str:

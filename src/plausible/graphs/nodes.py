@@ -90,16 +90,6 @@ def is_networkx(graph: object) -> bool:
     return all(hasattr(graph, name) for name in ("adj", "is_directed", "is_multigraph", "nodes", "edges"))
 
 
-def networkx_pairs(graph: Any, symbol: str) -> list[tuple[Node, Node]]:
-    """The edges of a networkx graph, none of which may carry other marks than this symbol."""
-    for a, b, marks in graph.edges(data=MARKS_ATTRIBUTE, default=symbol):
-        if marks != symbol:
-            raise InvalidGraph(
-                f"The networkx edge {a!r} {marks} {b!r} is not '{symbol}'. See MixedGraph for other marks."
-            )
-    return edge_pairs((edge[0], edge[1]) for edge in graph.edges)
-
-
 def edge_pairs(edges: Iterable[Any], directed: bool = False) -> list[tuple[Node, Node]]:
     """Check that every item is a pair of different nodes; a set will do where the edge has no direction."""
     refuse_no_edges(edges)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from plausible.errors import InvalidGraph, NotSupported
 from plausible.graphs.base_graph import BaseGraph
 from plausible.graphs.listing import Listing
-from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx, networkx_pairs
+from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes, edge_pairs, is_networkx
 from plausible.graphs.paths import PathRules, simple_paths
 from plausible.graphs.text import parse_statements
 
@@ -141,7 +141,12 @@ def read_pairs(edges: Any, kind: type[PlainGraph]) -> tuple[list[Node], list[tup
         if source.is_directed() != is_directed:
             words = ("a directed", "undirected") if is_directed else ("an undirected", "directed")
             raise InvalidGraph(f"{_named(kind)} needs {words[0]} networkx graph; this one is {words[1]}.")
-        return list(source.nodes), networkx_pairs(source, kind._symbol)
+        for a, b, marks in source.edges(data=MARKS_ATTRIBUTE, default=kind._symbol):
+            if marks != kind._symbol:
+                raise InvalidGraph(
+                    f"The networkx edge {a!r} {marks} {b!r} is not '{kind._symbol}'. See MixedGraph for other marks."
+                )
+        return list(source.nodes), edge_pairs((edge[0], edge[1]) for edge in source.edges)
     pairs = edge_pairs(source, directed=is_directed)
     return [node for pair in pairs for node in pair], pairs
 

@@ -31,8 +31,11 @@ def erdos_renyi_dag(
     order = rng.permutation(num_nodes)
     num_pairs = num_nodes * (num_nodes - 1) // 2
     num_edges = rng.binomial(num_pairs, edge_probability)
-    earlier, later = _unrank_pairs(rng.choice(num_pairs, num_edges, replace=False, shuffle=False))
-    return _dag(names, order[earlier], order[later])
+    ranks = rng.choice(num_pairs, num_edges, replace=False, shuffle=False)
+    # The pairs i < j with these ranks in the order (0, 1), (0, 2), (1, 2), (0, 3), ...: rank = j (j - 1) / 2 + i. Exact
+    # for fewer than 4e7 nodes: 1 + 8 rank is then below 2**53, and its root does not round up to the next j.
+    later = ((1 + np.sqrt(1 + 8 * ranks)) / 2).astype(np.int64)
+    return _dag(names, order[ranks - later * (later - 1) // 2], order[later])
 
 
 def bounded_dag(num_nodes: int, max_parents: int, *, nodes: Iterable[Node] | None = None, seed: Seed = None) -> DAG:
@@ -136,13 +139,6 @@ def _dag(names: list[Node], sources: Ints, targets: Ints) -> DAG:
     """The DAG with these edges, sorted so that the graph does not depend on how they were drawn."""
     pairs = sorted(zip(sources.tolist(), targets.tolist(), strict=True))
     return DAG([(names[a], names[b]) for a, b in pairs], nodes=names)
-
-
-def _unrank_pairs(ranks: Ints) -> tuple[Ints, Ints]:
-    """The pairs i < j with these ranks in the order (0, 1), (0, 2), (1, 2), (0, 3), ...: rank = j (j - 1) / 2 + i."""
-    # Exact for fewer than 4e7 nodes: 1 + 8 rank is then below 2**53, and its root does not round up to the next j.
-    larger = ((1 + np.sqrt(1 + 8 * ranks)) / 2).astype(np.int64)
-    return ranks - larger * (larger - 1) // 2, larger
 
 
 def _toggle_edges(num_nodes: int, max_parents: int, steps: int, rng: np.random.Generator) -> list[int]:

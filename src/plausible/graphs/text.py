@@ -11,7 +11,6 @@ import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
-from plausible.base.plain_values import shown
 from plausible.errors import InvalidGraph
 
 _KINDS = ("DAG", "UndirectedGraph", "CausalGraph", "PDAG", "MAG", "PAG", "MixedGraph")
@@ -135,19 +134,3 @@ def quote(node: Hashable) -> str:
         return name
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-def format_statements(nodes: Iterable[Hashable], edges: Iterable[tuple[Hashable, str, Hashable]]) -> str:
-    """Arrow text for the edges, followed by the nodes that no edge touches."""
-    edges = list(edges)
-    touched = {node for left, _, right in edges for node in (left, right)}
-    statements = [f"{quote(left)} {edge} {quote(right)}" for left, edge, right in edges]
-    return "; ".join([*statements, *(quote(node) for node in nodes if node not in touched)])
-
-
-def constructor_arguments(text: str, nodes: Iterable[Hashable], edges: Iterable[tuple[Hashable, ...]]) -> str:
-    """What to write between the brackets to get this graph again: its text, unless the nodes are not text."""
-    nodes = list(nodes)
-    if all(isinstance(node, str) for node in nodes):
-        return repr(text)
-    return f"[{', '.join(map(shown, edges))}], nodes={shown(nodes)}"

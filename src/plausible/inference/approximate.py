@@ -273,7 +273,8 @@ def expected_counts(
             raise ImpossibleRow(int(distinct.first[row]), str(error)) from None
         for name, joint in zip(asked, joints, strict=True):
             tables[name] += distinct.weights[row] * joint.values
-            info = max(joint.info, info, key=_badness)
+            # the worse one
+            info = max(joint.info, info, key=lambda i: (not i.converged, not i.exact, i.error is None, i.error))
     return ExpectedCounts(tables, info)
 
 
@@ -297,8 +298,3 @@ def _refuse_impossible(factors: Sequence[Factor], rows: _Rows) -> None:
     if np.isneginf(logs).any():
         row = complete[int(np.argmax(np.isneginf(logs)))]
         raise ImpossibleRow(int(rows.first[row]), "It has probability zero.")
-
-
-def _badness(info: QueryInfo) -> tuple[bool, bool, float]:
-    """What makes one answer worse than another."""
-    return not info.converged, not info.exact, math.inf if info.error is None else info.error

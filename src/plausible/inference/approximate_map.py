@@ -13,7 +13,6 @@ import numpy as np
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.engine_bases import PROVED, Optimizer
-from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.engines import Engine, check_known
 from plausible.inference.exact_map.marginal_map import MarginalMap
 from plausible.inference.info import Estimate, QueryInfo
@@ -32,12 +31,6 @@ _FEW = 64
 _DEPTH = 1e6
 #: Climb from the start, and then from a few places near the best so far.
 _SEARCH = PerturbationRestarts(num=4, length=2, growth=1.5)
-
-
-def check_map_engine(engine: object) -> None:
-    """Refuse what neither sums nor maximises; `None` will do."""
-    if engine is not None and (isinstance(engine, type) or not isinstance(engine, Engine | Optimizer)):
-        raise mistaken_engine(engine, "both")
 
 
 def approximate_map(

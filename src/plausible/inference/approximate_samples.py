@@ -12,7 +12,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.seeds import Seed, generator_of
 from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
-from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence, Variable
 
@@ -46,12 +45,6 @@ class SamplingEngine(Protocol):
 
         Evidence is states, collections of states and likelihoods. Raises `ImpossibleEvidence` where nothing agrees.
         """
-
-
-def check_sampling_engine(engine: object) -> None:
-    """Refuse what does not draw samples."""
-    if isinstance(engine, type) or not isinstance(engine, SamplingEngine):
-        raise mistaken_engine(engine, "rows")
 
 
 def reseeded(engine: SamplingEngine, seed: Seed) -> SamplingEngine:

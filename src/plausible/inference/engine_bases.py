@@ -15,7 +15,6 @@ from plausible.base.arrays import Ints
 from plausible.base.options import check_count, check_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
-from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.search.run import UNLIMITED, Clock, Run, Stops, ends_converged, iterate
@@ -206,9 +205,3 @@ class Optimizer(ABC):
             for name, variable in everything.items()
         }
         return Assignment(states, log_probability=value + problem.log_scale, info=info)
-
-
-def check_optimizer(engine: object) -> None:
-    """Refuse what does not look for best assignments; `None` will do."""
-    if engine is not None and not isinstance(engine, Optimizer):
-        raise mistaken_engine(engine, "best assignments")

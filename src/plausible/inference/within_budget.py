@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 import plausible.inference
-from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Call, Remedy, told_remedies
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
@@ -68,7 +68,8 @@ class BeliefsWithin(ApproximateEngine):
             return loopy
         found = [TreeReweightedBP(damping=0.3).estimate(problem), self._buckets(problem, 1).estimate(problem)]
         if not any(estimate.info.exact for estimate in found):
-            found += _mean_field(problem)
+            with suppress(ImpossibleEvidence, NotSupported):  # a lower bound, where there is one
+                found.append(plausible.inference.MeanField().estimate(problem))  # loaded when it is needed
         lower, upper = max(one.lower for one in found), min(one.upper for one in found)
         if upper == -math.inf:
             return Estimate.within(-math.inf, found[1].info)
@@ -90,7 +91,10 @@ class BeliefsWithin(ApproximateEngine):
         beliefs = _agreed(messages, draws)
         tables, error, name = beliefs.tables, beliefs.info.error or 0.0, beliefs.info.engine
         if (bounds := self._bounds(problem, groups)) and max(bound.error for bound in bounds) < error:
-            tables = tuple(map(_inside, bounds, tables))
+            tables = tuple(
+                table if ((table >= bound.lower) & (table <= bound.upper)).all() else bound.estimate
+                for bound, table in zip(bounds, tables, strict=True)
+            )
             error = max(
                 float(np.maximum(bound.upper - table, table - bound.lower).max())
                 for bound, table in zip(bounds, tables, strict=True)
@@ -140,20 +144,6 @@ def _agreed(messages: Beliefs, draws: Beliefs) -> Beliefs:
     name = _DRAWS if messages is draws else f"{first} against {second}"
     told = _told(name, [messages.info, draws.info], min(1.0, apart + noise), _BELIEF_REMEDIES)
     return Beliefs((messages if trusts_messages else draws).tables, replace(told, converged=told.converged and agree))
-
-
-def _inside(bound: ProbabilityBounds, table: Floats) -> Floats:
-    """A distribution within bounds: the one given, where it is, else that of the bounds."""
-    is_inside = bool(((table >= bound.lower) & (table <= bound.upper)).all())
-    return table if is_inside else bound.estimate
-
-
-def _mean_field(problem: Problem) -> list[Estimate]:
-    """A lower bound, where there is one; the method is loaded when it is needed."""
-    try:
-        return [plausible.inference.MeanField().estimate(problem)]
-    except (ImpossibleEvidence, NotSupported):
-        return []
 
 
 _BOUND_REMEDIES = (

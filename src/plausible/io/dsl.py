@@ -51,7 +51,9 @@ def parse_dsl(text: str, *, lenient: bool = False) -> BayesianNetwork:
     (DeterministicCPD(grass | rain), 'the lawn')
     """
     tree = sole_block(parse_blocks(blank_comments(text, C_COMMENTS, ("//", "/*"))), "net")
-    assembly = Assembly(lenient, notes=_network_notes(tree))
+    header = tree.inner("HEADER")
+    name = header.text("NAME") or tree.head.removeprefix("net").strip()
+    assembly = Assembly(lenient, notes=Notes(name, header.text("COMMENT"), properties=_user_properties(tree)))
     nodes: list[tuple[str, Block]] = []
     for block in tree.blocks:
         match = _NODE.fullmatch(block.head)
@@ -63,12 +65,6 @@ def parse_dsl(text: str, *, lenient: bool = False) -> BayesianNetwork:
     for name, block in nodes:
         _add_distribution(assembly, name, block)
     return assembly.network()
-
-
-def _network_notes(tree: Block) -> Notes:
-    header = tree.inner("HEADER")
-    name = header.text("NAME") or tree.head.removeprefix("net").strip()
-    return Notes(name, header.text("COMMENT"), properties=_user_properties(tree))
 
 
 def _node_notes(name: str, block: Block) -> VariableNotes:

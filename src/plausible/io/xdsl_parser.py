@@ -35,7 +35,7 @@ from plausible.io.xdsl_notes import (
     user_properties,
     variable_notes,
 )
-from plausible.io.xml_source import Element, is_agrum_xdsl, last_parent_fastest, parse_xml
+from plausible.io.xml_source import Element, last_parent_fastest, parse_xml
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
@@ -81,7 +81,9 @@ def parse_xdsl(text: str, *, lenient: bool = False) -> BayesianNetwork | Influen
     root = parse_xml(text, "smile")
     for temporal in root.named("dynamic"):
         raise temporal.error("This is a temporal network (<dynamic>), which can't be read as a Bayesian network.")
-    reader = _Reader(Assembly(lenient, notes=network_notes(root)), is_agrum_xdsl(root))
+    blocks = (genie for extensions in root.named("extensions") for genie in extensions.named("genie"))
+    is_agrum = any(genie.attributes.get("app", "").startswith("aGrUM") for genie in blocks)
+    reader = _Reader(Assembly(lenient, notes=network_notes(root)), is_agrum)
     drawn = genie_nodes(root)
     said = {key for block in root.named("properties") for key in user_properties(block)}
     nodes = root.one("nodes")

@@ -157,7 +157,7 @@ class _Builder:
         self.parser.specified_attributes = True
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._characters
+        self.parser.CharacterDataHandler = lambda data: self._open[-1][3].append(data)
         self.parser.SkippedEntityHandler = self._skipped
 
     def _place(self) -> Place:
@@ -179,9 +179,6 @@ class _Builder:
         if self._open:
             self._open[-1][4].append(self.tree)
 
-    def _characters(self, data: str) -> None:
-        self._open[-1][3].append(data)
-
     def _skipped(self, name: str, is_parameter: bool) -> None:
         raise self._place().error(f"The entity {name!r} is not declared.")
 
@@ -193,12 +190,6 @@ _UAI: Final = re.compile(r"BAYES\n\d+\n(?:\d+ )+\n\d+\n(?:\d+(?: \d+)+   # [^\n]
 def is_agrum_uai(text: str) -> bool:
     """Whether a UAI text is laid out as aGrUM does it for Bayesian networks; it does not say its name there."""
     return _UAI.match(text) is not None
-
-
-def is_agrum_xdsl(root: Element) -> bool:
-    """Whether aGrUM says that it has written an XDSL file."""
-    blocks = (genie for extensions in root.named("extensions") for genie in extensions.named("genie"))
-    return any(genie.attributes.get("app", "").startswith("aGrUM") for genie in blocks)
 
 
 def last_parent_fastest(values: Floats, sizes: Sequence[int]) -> Floats:

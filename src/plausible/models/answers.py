@@ -16,12 +16,12 @@ from plausible.base.seeds import Seed
 from plausible.data import encode_evidence
 from plausible.errors import TooLarge
 from plausible.inference.approximate import ExpectedCounts, ImpossibleRow, expected_counts
-from plausible.inference.approximate_map import check_map_engine
-from plausible.inference.approximate_samples import SamplingEngine, check_sampling_engine
+from plausible.inference.approximate_samples import SamplingEngine
 from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, Budget, advising, read_budget
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, MapChoice, OptimizerChoice
-from plausible.inference.engine_bases import Optimizer, check_optimizer
-from plausible.inference.engines import check_engine, check_mentioned
+from plausible.inference.engine_bases import Optimizer
+from plausible.inference.engine_mistakes import mistaken_engine
+from plausible.inference.engines import Engine, check_engine, check_mentioned
 from plausible.inference.exact_map.search import SearchProgress
 from plausible.inference.info import QueryInfo, difference
 from plausible.inference.within_budget import BestWithin
@@ -48,16 +48,19 @@ DrawChoice: TypeAlias = SamplingEngine | Literal["auto"] | None
 
 
 def _check_best(engine: Any, variables: Mapping[str, Variable]) -> None:
-    check_optimizer(engine)
+    if engine is not None and not isinstance(engine, Optimizer):
+        raise mistaken_engine(engine, "best assignments")
 
 
 def _check_map(engine: Any, variables: Mapping[str, Variable]) -> None:
-    check_map_engine(engine)
+    if engine is not None and (isinstance(engine, type) or not isinstance(engine, Engine | Optimizer)):
+        raise mistaken_engine(engine, "both")
     check_mentioned(engine, variables)
 
 
 def _check_draws(engine: Any, variables: Mapping[str, Variable]) -> None:
-    check_sampling_engine(engine)
+    if isinstance(engine, type) or not isinstance(engine, SamplingEngine):
+        raise mistaken_engine(engine, "rows")
     check_mentioned(engine, variables)
 
 

@@ -44,14 +44,6 @@ def observing(diagram: DiagramT, variables: Iterable[str], decision: str) -> Dia
     return informed.with_information(later) if later else informed
 
 
-def unobserving(diagram: DiagramT, variables: Iterable[str], decision: str) -> DiagramT:
-    """The diagram in which a decision and all later ones do not see some variables."""
-    hidden, order = set(variables), temporal_order(diagram)
-    later = order[order.index(decision) :]
-    sees = {name: diagram.decisions[name].sees for name in later}
-    return diagram.with_information({name: [n for n in seen if n not in hidden] for name, seen in sees.items()})
-
-
 def observable(diagram: Diagram, decision: str) -> tuple[str, ...]:
     """The chance variables that a decision could see and does not, in the order of the diagram."""
     hidden = diagram.graph.descendants(decision) | set(diagram.decisions[decision].sees)

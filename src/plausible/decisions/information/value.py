@@ -20,12 +20,12 @@ from plausible.decisions.information.observing import (
     read_decision,
     read_variables,
     seen_tables,
-    unobserving,
 )
 from plausible.decisions.parts import Decision
 from plausible.decisions.solving.problem import SolvingOptions
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.solve import Asked
+from plausible.decisions.structure.relevance import temporal_order
 from plausible.decisions.totals import utility_rounding
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
 from plausible.factors.alignment import Scope, align, assignment_at, check_size, table_shape
@@ -225,7 +225,10 @@ def value_of_information(
     changes = action_changes(informed, before, after, evidence) if value > 0 else ()
     seen, already = tuple(name for name in names if name in diagram.decisions[first].sees), None
     if seen:
-        without = asked.solved(unobserving(diagram, seen, first))
+        order = temporal_order(diagram)
+        sees = {name: diagram.decisions[name].sees for name in order[order.index(first) :]}
+        hidden = {name: [other for other in others if other not in seen] for name, others in sees.items()}
+        without = asked.solved(diagram.with_information(hidden))
         worth = gain(before.expected_utility, without.expected_utility, before.rounding)
         already = AlreadySeen(seen, worth, without)
     return ValueOfInformation(names, first, value, float(cost), before, after, changes, already)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.engine.compilation import best_elimination
-from plausible.inference.exact_map.max_elimination import constrained_order
 from plausible.inference.problem import Problem
 
 
@@ -150,14 +149,6 @@ def free_order(problem: Problem) -> list[int]:
     if not problem.variables:
         return []
     return [int(v) for v in best_elimination(problem.scopes, problem.scope_starts, problem.sizes).order]
-
-
-def sums_first(problem: Problem, maximized: Collection[int]) -> list[int]:
-    """All variables, those that are not maximised first."""
-    names = {problem.variables[place].name for place in maximized}
-    order = constrained_order(problem.factors, names)
-    places = problem.place_of
-    return [places[name] for name in (*order.sums, *order.maxima)]
 
 
 def tree_of(problem: Problem, order: Sequence[int], kept: Sequence[int], limits: Limits) -> BucketTree:

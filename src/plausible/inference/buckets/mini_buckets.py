@@ -16,8 +16,9 @@ from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.buckets.bucket_sweeps import BucketOptions, Side, decoded, improved
-from plausible.inference.buckets.bucket_tree import BucketTree, Limits, free_order, scale_slack, sums_first, tree_of
+from plausible.inference.buckets.bucket_tree import BucketTree, Limits, free_order, scale_slack, tree_of
 from plausible.inference.engine_bases import IterativeEngine, Optimizer, Optimum
+from plausible.inference.exact_map.max_elimination import constrained_order
 from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.problem import Problem
@@ -75,12 +76,6 @@ class MarginalMapBound:
     lower: float  # log Σ Π φ over the others, given these states, is at least this; so the maximum is
     upper: float  # No states have a larger log Σ Π φ
     info: QueryInfo  # How they were found; `error` is the gap
-
-
-def marginal_map_bound(states: Ints, lower: float, upper: float, info: QueryInfo) -> MarginalMapBound:
-    """The record, with the gap as its error; there is none where nothing bounds the maximum from below."""
-    gap = max(0.0, upper - lower) if lower > -math.inf else None
-    return MarginalMapBound(states, lower, upper, replace(info, error=gap))
 
 
 #: Each copy but the first has this weight, with a minus, in a bound from below: found by trial on grids.
@@ -228,7 +223,9 @@ class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEn
         ([0, 0], True)
         """
         places = list(max_places)
-        tree = tree_of(problem, sums_first(problem, places), (), Limits(self.bound, self.max_entries))
+        sums_first = constrained_order(problem.factors, {problem.variables[place].name for place in places})
+        order = [problem.place_of[name] for name in (*sums_first.sums, *sums_first.maxima)]
+        tree = tree_of(problem, order, (), Limits(self.bound, self.max_entries))
         side = self._begun(problem, tree, self._weights(tree, set(places)), _SOFTNESS)
         best = decoded(tree, side, np.zeros(len(problem.variables), dtype=np.int64))
         found = self._given(problem, places, best)
@@ -252,8 +249,9 @@ class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEn
             num_steps=run.num_steps,
             advice="" if tree.is_exact else f"Raise bound above {self.bound} for tighter bounds.",
         )
-        lower = found.lower - problem.log_scale - scale_slack(problem)
-        return marginal_map_bound(best[places], lower, side.total + side.slack, info)
+        lower, upper = found.lower - problem.log_scale - scale_slack(problem), side.total + side.slack
+        gap = max(0.0, upper - lower) if lower > -math.inf else None
+        return MarginalMapBound(best[places], lower, upper, replace(info, error=gap))
 
     def _given(self, problem: Problem, places: Sequence[int], states: Ints) -> Estimate:
         """log Σ Π φ, `problem.log_scale` included, given the states of some variables."""

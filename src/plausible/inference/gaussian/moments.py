@@ -52,11 +52,6 @@ def joint_moments(steps: Sequence[Regression]) -> Moments:
     return Moments(names, scope, mean, covariance)
 
 
-def joint_shape(steps: Sequence[Shape]) -> tuple[Scope, int]:
-    """The discrete scope of the joint moments of some steps, and the numbers for each configuration."""
-    return joint_scope([(), *(step.scope for step in steps)]), len(steps) * (len(steps) + 1)
-
-
 def marginal_moments(steps: Sequence[Regression]) -> dict[str, Moments]:
     """The moments of each variable by itself, given the discrete variables that it depends on.
 

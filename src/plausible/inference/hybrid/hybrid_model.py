@@ -26,11 +26,10 @@ from plausible.inference.gaussian.moments import (
     Moments,
     draw,
     joint_moments,
-    joint_shape,
     marginal_moments,
     marginal_shapes,
 )
-from plausible.inference.gaussian.regression import Regression, spread
+from plausible.inference.gaussian.regression import Regression, joint_scope, spread
 from plausible.inference.hybrid.point_masses import settle_point_masses
 from plausible.inference.posterior import components, log_total, posterior
 from plausible.variables import Evidence, Variable
@@ -261,8 +260,9 @@ def _outline(evidence: Evidence, regressions: Iterable[Regression], keep: Sequen
     if keep is None:
         costs += ((name, scope, num_entries(scope) * n) for name, (scope, n) in marginal_shapes(steps).items())
     elif keep:
-        kept, numbers = joint_shape([step for step in steps if step.name in set(keep)])
-        costs.append((keep[0], kept, num_entries(kept) * numbers))
+        named = [step for step in steps if step.name in set(keep)]
+        kept = joint_scope([(), *(step.scope for step in named)])
+        costs.append((keep[0], kept, num_entries(kept) * len(named) * (len(named) + 1)))
     cliques = tuple((step.name, *step.parents, *(v.name for v in step.scope)) for step in steps)
     weights = tuple(leaf.scope for leaf in leaves)
     return Outline(lines, tuple(order), NumbersCost(tuple(costs), len(lines)), weights, kept, cliques)

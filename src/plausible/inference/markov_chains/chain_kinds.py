@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
@@ -28,14 +27,6 @@ _SMALL = 1000
 
 #: Sums may miss one by so much; those nearer than `PROBABILITY_NOISE` stay as they are, to the last bit.
 _ROUNDING = 1e-8
-
-
-def read_states(states: Sequence[State] | None, count: int) -> list[State]:
-    """Names for so many rows."""
-    names: list[State] = list(range(count)) if states is None else list(states)
-    if len(names) != count:
-        raise InvalidModel(f"{len(names)} states are named, but the transition matrix has {count} rows.")
-    return names
 
 
 def read_transition(
@@ -163,15 +154,6 @@ def some_of(states: Sequence[State]) -> str:
     return ", ".join(map(repr, states[:6])) + (", ..." if len(states) > 6 else "")
 
 
-def array_of(states: Sequence[State]) -> NDArray[Any]:
-    """States as an array to look them up in, of a plain type where all are of one."""
-    if len({type(state) for state in states}) == 1 and isinstance(states[0], (str, int, float)):
-        return np.array(states)
-    table = np.empty(len(states), dtype=object)
-    table[:] = states
-    return table
-
-
 @dataclass(frozen=True, slots=True)
 class CommunicatingClass:
     """States that can all be reached from each other."""
@@ -220,7 +202,10 @@ class ChainKinds(Frozen):
         if isinstance(transition, Mapping) and states is None:
             states = list(dict.fromkeys([*transition, *(name for row in transition.values() for name in row)]))
         matrix = read_transition(transition, states)
-        self._variable = Variable("state", read_states(states, matrix.shape[0]))
+        names: list[State] = list(range(matrix.shape[0])) if states is None else list(states)
+        if len(names) != matrix.shape[0]:
+            raise InvalidModel(f"{len(names)} states are named, but the transition matrix has {matrix.shape[0]} rows.")
+        self._variable = Variable("state", names)
         self._matrix = matrix
         self._start = None if start is None else read_start(start, self._variable)
 

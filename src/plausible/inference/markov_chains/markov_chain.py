@@ -21,7 +21,6 @@ from plausible.inference.markov_chains.chain_kinds import (
     Absorption,
     ChainKinds,
     Start,
-    array_of,
     estimated_chain,
     some_of,
 )
@@ -120,7 +119,10 @@ class MarkovChain(ChainKinds):
         paths[:, 0] = np.searchsorted(cumulative, levels[:, 0] * cumulative[-1], side="right")
         ends, targets = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
         walk(ends, targets, matrix.data.copy(), levels[:, 1:], paths)
-        return array_of(self.states)[paths]
+        is_plain = len({type(state) for state in self.states}) == 1 and isinstance(self.states[0], (str, int, float))
+        table = np.array(self.states) if is_plain else np.empty(self.num_states, dtype=object)
+        table[:] = self.states
+        return table[paths]
 
     def log_likelihood(self, sequence: Iterable[State], start: Start | None = None) -> float:
         """log P(X_1 = x_1, ..., X_T = x_T) = log q(x_1) + Σ log A[x_t, x_{t+1}]; -inf for zero."""

@@ -111,8 +111,9 @@ def message_graph(clusters: Clusters, weights: Floats) -> MessageGraph:
     edges["start"] = starts_of(sizes[scopes[around]])[:-1]
     edges["table"], edges["weight"] = factors["table"][edges["factor"]], weights[edges["factor"]]
     edges["step"] = strides_of(sizes[scopes], clusters.scope_starts)[around]
-    mates = _mates(clusters)[around]
-    is_pair = mates >= 0
+    # For each edge the place in `scopes` of the other variable of a pair; -1 in larger factors.
+    is_pair = np.diff(clusters.scope_starts)[owners[around]] == 2
+    mates = np.where(is_pair, 2 * clusters.scope_starts[owners[around]] + 1 - around, -1)
     edges["mate"] = np.where(is_pair, edges["start"][members[mates]] if mates.size else mates, -1)
     edges["width"] = np.where(is_pair, sizes[scopes[mates]] if mates.size else mates, 0)
     logs = clusters.logs / np.repeat(weights, np.diff(clusters.table_starts))
@@ -158,10 +159,3 @@ def _counts_without_cycle(scopes: Clusters | Problem, sequence: Ints) -> Ints:
     roots, stamps = np.arange(scopes.sizes.size), np.full(scopes.sizes.size, -1)
     acyclic(scopes.scope_starts, scopes.scopes, sequence, roots, stamps, counts)
     return counts
-
-
-def _mates(clusters: Clusters) -> Ints:
-    """For each place in `scopes` that of the other variable of a pair; -1 in larger factors."""
-    places, starts = np.arange(clusters.scopes.size), clusters.scope_starts[clusters.owners]
-    is_pair = np.diff(clusters.scope_starts)[clusters.owners] == 2
-    return np.where(is_pair, 2 * starts + 1 - places, -1)

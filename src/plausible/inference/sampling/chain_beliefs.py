@@ -31,15 +31,6 @@ _MAX_LOOKED_AT = 200
 _FEWEST_DRAWS = 8
 
 
-def spread_rows(draws: Codes, num_rows: int) -> Ints:
-    """As many rows, evenly spread over the run, of draws (chains, draws, blocks); the chains take turns."""
-    num_chains, per_chain, _ = draws.shape
-    turns = np.arange(num_rows)
-    chains = turns % num_chains
-    places = (turns * per_chain) // max(num_rows, 1)
-    return np.asarray(draws[chains, places], dtype=np.int64)
-
-
 def effective_rows(draws: Codes) -> float:
     """The smallest effective size of any block's code, of up to 200 blocks, among draws (chains, draws, blocks)."""
     num_chains, per_chain, num_blocks = draws.shape

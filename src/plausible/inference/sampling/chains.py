@@ -31,7 +31,6 @@ from plausible.inference.sampling.chain_beliefs import (
     chain_doubt,
     check_countable,
     effective_rows,
-    spread_rows,
 )
 from plausible.inference.sampling.chain_layout import ChainLayout, Collapse, move_chains, starting_codes
 from plausible.kernels.chain_arrays import ChainArrays
@@ -160,7 +159,10 @@ class ChainEngine(ResumableEngine[ChainState]):
         listed, options = list(factors), cast(Any, self)
         engine: ChainEngine = replace(options, num_samples=max(self.num_samples, num_rows, 1))
         collapse, layout, state = engine._drawn(Problem.of(listed, evidence))
-        rows = layout.states(spread_rows(state.draws, num_rows))
+        turns, (num_chains, per_chain, _) = np.arange(num_rows), state.draws.shape
+        # evenly spread over the run; the chains take turns
+        spread = state.draws[turns % num_chains, turns * per_chain // max(num_rows, 1)]
+        rows = layout.states(np.asarray(spread, dtype=np.int64))
         columns = {variable.name: rows[:, place] for place, variable in enumerate(collapse.problem.variables)}
         columns |= {name: np.full(num_rows, place) for name, place in evidence.hard.items()}
         columns |= collapse.draw(columns, np.random.default_rng([self.seed, 1]), num_rows)

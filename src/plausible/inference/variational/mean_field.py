@@ -175,7 +175,11 @@ class MeanField(ResumableEngine[MeanFieldState]):
             for owner, some in wanted.items()
             for part, table in zip(some, _block_joints(problem, plan, state, owner, some), strict=True)
         }
-        tables = [_outer(group, cut, known) for group, cut in zip(groups, parts, strict=True)]
+        tables = []
+        for group, cut in zip(groups, parts, strict=True):
+            table = reduce(np.multiply.outer, [known[part] for part in cut], np.ones(()))
+            axes = [place for _, part in cut for place in part]
+            tables.append(np.asarray(table.transpose([axes.index(place) for place in group])))
         return Beliefs(tuple(tables), self._info(problem, state))
 
     def estimate(self, problem: Problem) -> Estimate:
@@ -282,14 +286,3 @@ def _centred(scope: Sequence[Variable], logs: Floats) -> Factor:
     finite = logs[logs > -math.inf]
     shift = finite.max() if np.ptp(finite) < _MAX_SPAN else (finite.max() + finite.min()) / 2
     return Factor.from_flat(scope, np.exp(logs - shift))
-
-
-def _outer(
-    group: tuple[int, ...],
-    cut: Sequence[tuple[int, tuple[int, ...]]],
-    known: dict[tuple[int, tuple[int, ...]], Floats],
-) -> Floats:
-    """The product of independent joints, its axes in the order of the group."""
-    table = reduce(np.multiply.outer, [known[part] for part in cut], np.ones(()))
-    axes = [place for _, part in cut for place in part]
-    return np.asarray(table.transpose([axes.index(place) for place in group]))

@@ -131,11 +131,6 @@ def condition(
         )
 
 
-def squares_of(design: Floats) -> Floats:
-    """x xᵀ of each row x, flat: K × p²."""
-    return np.asarray((design[:, :, None] * design[:, None, :]).reshape(len(design), -1))
-
-
 @dataclass(frozen=True, slots=True)
 class PopulationPrior:
     """What is assumed, before any answer, of the covariance Σ of people's utilities.
@@ -221,7 +216,7 @@ def maximize(
     answers, design = problem.answers, problem.designs[number]
     size, width = design.shape[1], answers.background.shape[1]
     cross, second = np.zeros((size, width)), np.zeros((size, size))  # Σ w E[δ] zᵀ and Σ w E[δ δᵀ]
-    error = 0.0
+    error, squared = 0.0, (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)  # x xᵀ of each row x, flat
     for block in blocks:
         background = answers.background[block.people]
         share = weights[block.people]
@@ -230,7 +225,7 @@ def maximize(
         second += (share[:, None] * block.moves).T @ block.moves + np.tensordot(shares, block.covariances, axes=1)
         means = background @ before.mean.T + block.moves
         missed = answers.known[block.people] * (answers.values[block.people] - means @ design.T)
-        spread = block.covariances.reshape(len(block.patterns), -1) @ squares_of(design).T
+        spread = block.covariances.reshape(len(block.patterns), -1) @ squared.T
         error += float(share @ (missed**2).sum(axis=1) + shares @ (spread * block.patterns).sum(axis=1))
     squares = (weights[:, None] * answers.background).T @ answers.background
     # Means over people, not sums: of a class that hardly anybody is left in the inverse of a sum would overflow.
