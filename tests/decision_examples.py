@@ -47,3 +47,9 @@ def exam_chain(length, numbers, has_cause=True):
         [Decision(f"D{i}", 2, sees=[f"H{i - 1}", f"D{i - 1}"] if i > 1 else []) for i in range(1, length + 1)],
         [Utility([f"H{i}", f"D{i}"], numbers.normal(size=(2, 2)), name=f"V{i}") for i in range(1, length + 1)],
     )
+
+
+def relies_on(diagram):
+    """For each decision those that it relies on."""
+    graph = diagram.relevance_graph()
+    return {name: graph.relied_on_by(name) for name in graph.decisions}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from decision_examples import MARKET, PROFIT, SURVEY_ROWS, entrepreneur_with_survey
+from decision_examples import MARKET, PROFIT, SURVEY_ROWS, entrepreneur_with_survey, relies_on
 from diagram_oracle import best_value
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.structure.edits import with_optional_observation
-from plausible.decisions.structure.relevance import relies_on
 from plausible.decisions.trees.tree import decision_tree, strategy_of_tree
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.utilities import Utility

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from decision_examples import entrepreneur_with_survey, exam_chain
+from decision_examples import entrepreneur_with_survey, exam_chain, relies_on
 from diagram_oracle import (
     action_values,
     best_value,
@@ -25,7 +25,6 @@ from plausible.decisions.structure.relevance import (
     minimal_reduction,
     new_information,
     relevance_graph,
-    relies_on,
     require_recall,
     s_reachable,
     temporal_order,

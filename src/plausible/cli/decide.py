@@ -9,16 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from plausible.cli import options
 from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, names_in, plain, read_findings, shielded
-from plausible.cli.options import (
-    AsJson,
-    DecisionsMade,
-    DiagramSource,
-    EvidenceTexts,
-    ShowProgress,
-    WithRecall,
-    argument,
-    option,
-)
+from plausible.cli.options import argument, option
 from plausible.cli.output import factor_document, picked, print_answer
 from plausible.cli.source import read_model
 from plausible.cli.terminal import progress_bar
@@ -142,11 +133,11 @@ def policy_rows(policy: Policy) -> list[dict[str, Any]]:
     words={"amount": "--tornado"},
 )
 def run_decide(
-    diagram: DiagramSource,
-    evidence: EvidenceTexts = None,
+    diagram: options.DiagramSource,
+    evidence: options.EvidenceTexts = None,
     method: Annotated[str, option("auto, local, elimination, arc-reversal, network or enumeration.")] = "auto",
-    do: DecisionsMade = None,
-    recall: WithRecall = False,
+    do: options.DecisionsMade = None,
+    recall: options.WithRecall = False,
     why: Annotated[str | None, option("Compare the actions of this decision.")] = None,
     seen: Annotated[list[str] | None, option("What it sees there: name=state, by commas.", metavar="FINDINGS")] = None,
     stability: Annotated[
@@ -165,8 +156,8 @@ def run_decide(
         ),
     ] = None,
     list_all: Annotated[bool, option("Print all rows of --tornado, however many.", "--all")] = False,
-    progress: ShowProgress = None,
-    as_json: AsJson = False,
+    progress: options.ShowProgress = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Print the strategy with the largest expected utility.
 

@@ -11,23 +11,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from plausible.cli import options
 from plausible.cli.commands import command
 from plausible.cli.data import read_data, weighted_by
 from plausible.cli.evidence import SYNTAX, is_one_value, read_findings, read_interventions, state_of
-from plausible.cli.options import (
-    AsJson,
-    DataFile,
-    Do,
-    EvidenceTexts,
-    GraphSource,
-    MissingMarkers,
-    ModelSource,
-    ShowProgress,
-    TableFormat,
-    WeightsColumn,
-    argument,
-    option,
-)
+from plausible.cli.options import argument, option
 from plausible.cli.output import check_one_reader, input_name, is_standard, print_answer, print_json, print_line
 from plausible.cli.source import read_graph_or_network, read_network
 from plausible.cli.tables import Chunk, ColumnKind, TableReader, cells_of, check_output, kind_of, new_table, open_table
@@ -154,19 +142,19 @@ class Prediction:
     notes=(SYNTAX,),
 )
 def run_predict(
-    model: ModelSource,
+    model: options.ModelSource,
     data: Annotated[Path, argument("A CSV or Parquet file of evidence, or - for standard input.")],
     target: Annotated[str, argument("The variable to predict.")],
     output: Annotated[Path, argument("The CSV or Parquet file to write, or - for standard output.")],
     proba: Annotated[
         bool, option("Write the probability of each state, or the best state alone.", "--proba/--no-proba")
     ] = True,
-    evidence: EvidenceTexts = None,
-    do: Do = None,
-    na: MissingMarkers = None,
-    format: TableFormat = None,
-    progress: ShowProgress = None,
-    as_json: AsJson = False,
+    evidence: options.EvidenceTexts = None,
+    do: options.Do = None,
+    na: options.MissingMarkers = None,
+    format: options.TableFormat = None,
+    progress: options.ShowProgress = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Predict a variable for each row of a file.
 
@@ -249,12 +237,12 @@ def _write(table: TableReader, prediction: Prediction, output: Path, format: str
     )
 )
 def run_score(
-    model: GraphSource,
-    data: DataFile,
+    model: options.GraphSource,
+    data: options.DataFile,
     score: Annotated[str | None, option(f"Scores of the graph, separated by commas: {', '.join(SCORES)}.")] = None,
-    weights: WeightsColumn = None,
-    na: MissingMarkers = None,
-    as_json: AsJson = False,
+    weights: options.WeightsColumn = None,
+    na: options.MissingMarkers = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Print how well a network or a graph explains data.
 

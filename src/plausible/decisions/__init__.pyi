@@ -80,7 +80,6 @@ from plausible.decisions.structure.relevance import influenced_utilities as infl
 from plausible.decisions.structure.relevance import irrelevant_information as irrelevant_information
 from plausible.decisions.structure.relevance import is_irrelevant as is_irrelevant
 from plausible.decisions.structure.relevance import new_information as new_information
-from plausible.decisions.structure.relevance import relies_on as relies_on
 from plausible.decisions.structure.relevance import s_reachable as s_reachable
 from plausible.decisions.structure.relevance import temporal_order as temporal_order
 from plausible.decisions.structure.relevance import without_recall_edges as without_recall_edges

@@ -240,8 +240,6 @@ class ColourModel:
         Each run begins with k-means++ (Arthur & Vassilvitskii 2007); its steps take time in proportion to pixels,
         segments and the square of c.
 
-        Examples
-        --------
         >>> image = np.array([[[0.1], [0.1], [0.2], [0.9]]])
         >>> sorted(ColourModel.fit(image, 2).means.round(2).tolist())
         [[0.13], [0.9]]

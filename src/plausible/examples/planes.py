@@ -96,14 +96,20 @@ class Planes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlaneScene:
-    """Measured points, and what they were measured of."""
+class PlaneProblem:
+    """What was measured."""
 
     points: Floats  # shape (n, 3), all within the box
+    box: Box  # where points can be
+    noise: float  # the standard deviation σ of distances from planes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaneScene(PlaneProblem):
+    """What was measured, and of what."""
+
     sources: Positions  # shape (n,): 0 for a stray point, k for one of plane k - 1
     planes: Planes  # the truth
-    box: Box  # where points can be
-    noise: float  # the standard deviation of distances
 
 
 #: Floor, two walls, and a ramp: normal, offset, share of the points.
@@ -121,7 +127,7 @@ def simulate_room(
     for number in range(len(truth)):
         mine = sources == number + 1
         points[mine] = _near_plane(truth, number, room, noise, int(mine.sum()), generator)
-    return PlaneScene(points, sources, truth, room, noise)
+    return PlaneScene(points, room, noise, sources, truth)
 
 
 def _near_plane(
@@ -145,15 +151,6 @@ def _near_plane(
 _STRIDES = np.array([0.0, 1.0, 0.5, 0.25, 0.125, 2.0**-5, 2.0**-7])
 #: Sides shorter than this share of the noise are taken to be this long: their effect is of the order of its square.
 _LEAST_REACH = 1e-3
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlaneProblem:
-    """What was measured."""
-
-    points: Floats  # shape (n, 3), all within the box
-    box: Box  # where points can be
-    noise: float  # the standard deviation σ of distances from planes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,12 +28,8 @@ class MAG(SeparationGraph):
     `A <-> B` with A an ancestor of B, and no arrowhead at an end of `-`. It is *maximal*: nodes that are not adjacent
     are m-separated by some set of the others, that is, no inducing path joins them. It is made as a `MixedGraph` is.
 
-    References
-    ----------
     Richardson & Spirtes (2002), Ancestral graph Markov models, Annals of Statistics 30.
 
-    Examples
-    --------
     >>> MAG("A -> B <-> C <- D").m_separated("A", "D")
     True
     >>> MAG("A -> B -> C <-> A")
@@ -67,12 +63,8 @@ class PAG(MarkedGraph):
     Whether the class has a member is not checked, and a PAG is no model: it does not answer causal queries. It is
     made as a `MixedGraph` is.
 
-    References
-    ----------
     Zhang (2008), Causal reasoning with ancestral graphs, Journal of Machine Learning Research 9.
 
-    Examples
-    --------
     >>> PAG("I o-o S; D o-> G; I o-> G; G -> J").edges_between("D", "G")[0].mark_at("D")
     <Mark.CIRCLE: 'o'>
     """
@@ -106,21 +98,11 @@ def mag_of(graph: GraphLike[DAG | CausalGraph], *, latent: Nodes = (), selection
     selected node. The m-separations of the result are those of the graph given the selected nodes. Costs one search,
     linear in the edges, for every pair that would be joined if all colliders were open.
 
-    Parameters
-    ----------
-    graph
-        A DAG, or a causal graph whose `<->` are latent common causes.
-    latent
-        Nodes that are never observed.
-    selection
-        Nodes that are always observed, in one and the same state: what decides who enters the data.
+    In a causal graph `<->` are latent common causes. Nodes that are `latent` are never observed; those of `selection`
+    always, in one and the same state: what decides who enters the data.
 
-    References
-    ----------
     Richardson & Spirtes (2002), Ancestral graph Markov models, Annals of Statistics 30, section 4.2.
 
-    Examples
-    --------
     >>> mag_of(DAG("A -> B <- L -> C <- D; B -> D"), latent="L")
     MAG('A -> B; A -> C; B -> C; B -> D; D -> C')
     >>> mag_of(DAG("A -> S <- B"), selection="S")

@@ -28,13 +28,9 @@ def pag_of(graph: GraphLike[DAG | CausalGraph | MAG], *, latent: Nodes = (), sel
     R1 to R10, where the MAG says which nodes of discriminating paths are colliders. Polynomial. For `latent` and
     `selection` see `mag_of`.
 
-    References
-    ----------
     Zhang (2008), On the completeness of orientation rules for causal discovery in the presence of latent confounders
     and selection bias, Artificial Intelligence 172.
 
-    Examples
-    --------
     >>> pag_of("D -> G <- I -> S; G -> J")
     PAG('D o-> G; I o-> G; G -> J; I o-o S')
     >>> pag_of("A -> B <- L -> C <- D", latent="L")
@@ -87,12 +83,8 @@ def pag_member(pag: GraphLike[PAG], having: Iterable[tuple[Node, Node, Mark]] = 
     InvalidGraph
         If the graph is no PAG of any MAG, as the one learned from few rows may not be; or if no member has the marks.
 
-    References
-    ----------
     Zhang (2008), On the completeness of orientation rules, theorem 2.
 
-    Examples
-    --------
     >>> pag_member(PAG("D o-> G; I o-> G; G -> J; I o-o S"))
     MAG('D -> G; I -> G; G -> J; I -> S')
     >>> pag_member(PAG("D o-> G; I o-> G; G -> J; I o-o S"), having=[("D", "G", Mark.ARROW), ("I", "S", Mark.ARROW)])

@@ -22,8 +22,6 @@ class CausalGraph(SeparationGraph):
     Two nodes may be joined by both (a bow). The directed edges must form no cycle. It is made from edges, and nodes, as
     a `MixedGraph` is; also from a model with a graph.
 
-    Examples
-    --------
     >>> graph = CausalGraph("S -> T -> C; S <-> C")
     >>> graph.m_separated("S", "C", given="T")
     False
@@ -107,12 +105,8 @@ def latent_projection(graph: GraphLike[DAG | CausalGraph], *, observed: Nodes) -
     one latent node. Separations among observed nodes and identifiability are kept. The cost is linear in the edges
     for every node, plus one step for every pair of observed nodes with a common latent cause.
 
-    References
-    ----------
     Verma (1993), Graphical aspects of causal models, UCLA technical report R-191.
 
-    Examples
-    --------
     >>> latent_projection(DAG("S -> T -> C; S <- G -> C"), observed=["S", "T", "C"])
     CausalGraph('S -> T; T -> C; S <-> C')
     """

@@ -27,13 +27,9 @@ def class_size(graph: GraphLike[DAG | PDAG]) -> int:
     orientations without immorality, each found by clique picking in polynomial time. A PDAG with further directions
     is counted by listing its members, as no polynomial way can be expected there.
 
-    References
-    ----------
     Wienöbst, Bannach & Liśkiewicz (2021), Polynomial-time algorithms for counting and sampling Markov equivalent
     DAGs, AAAI.
 
-    Examples
-    --------
     >>> class_size(DAG("A -> B -> C -> D"))
     4
     >>> complete = DAG([(i, j) for j in range(20) for i in range(j)])
@@ -265,13 +261,9 @@ def interventional_essential_graph(dag: GraphLike[DAG], targets: Targets = ()) -
     -----
     O(edges x targets), and Meek's rules.
 
-    References
-    ----------
     Hauser & Bühlmann (2012), Characterization and greedy learning of interventional Markov equivalence classes of
     directed acyclic graphs, JMLR 13.
 
-    Examples
-    --------
     >>> interventional_essential_graph(DAG("A -> B -> C -> D"), targets=["B"])
     PDAG('A -> B; B -> C; C -> D')
     >>> interventional_essential_graph(DAG("A -> B -> C -> D"), targets=[["A", "B"], "D"])

@@ -105,13 +105,9 @@ def compare_structure(
     DAGs are compared direction by direction. Since data alone can't tell equivalent DAGs apart, a learned one is
     often better compared as `compare_structure(essential_graph(truth), essential_graph(learned))`.
 
-    References
-    ----------
     Tsamardinos, Brown & Aliferis (2006), The max-min hill-climbing Bayesian network structure learning algorithm,
     Machine Learning 65.
 
-    Examples
-    --------
     >>> print(compare_structure(DAG("A -> B -> C; D"), DAG("A -> B <- C; B -> D")))
     structural Hamming distance 2
     skeleton     precision 0.667, recall 1.000, F1 0.800

@@ -206,17 +206,9 @@ class DAG(PlainGraph):
         Minimal separators lie among the ancestors of x, y and the included nodes, and there d-separation is separation
         in the moral graph (van der Zander, Liskiewicz & Textor 2014).
 
-        Parameters
-        ----------
-        x, y
-            One or several nodes each.
-        included
-            Nodes that the separator must contain; minimal then means that none of the others can be removed.
-        restricted
-            The nodes that the separator may contain; by default all except `x` and `y`.
+        Both are one or several nodes. The separator contains what is `included`, so that minimal means that none of the
+        others can be removed, and nothing but what is in `restricted`; by default all except `x` and `y`.
 
-        Examples
-        --------
         >>> sorted(DAG("A -> B -> D; A -> C -> D; B -> E").minimal_separator("A", "D"))
         ['B', 'C']
         """

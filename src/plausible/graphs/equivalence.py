@@ -21,12 +21,8 @@ def is_i_equivalent(first: GraphLike[DAG], second: GraphLike[DAG]) -> bool:
 
     They do exactly if they have the same skeleton and the same immoralities.
 
-    References
-    ----------
     Verma & Pearl (1990), Equivalence and synthesis of causal models, UAI.
 
-    Examples
-    --------
     >>> is_i_equivalent(DAG("A -> B -> C"), DAG("A <- B -> C"))
     True
     >>> is_i_equivalent(DAG("A -> B -> C"), DAG("A -> B <- C"))
@@ -46,12 +42,8 @@ def essential_graph(dag: GraphLike[DAG]) -> PDAG:
     Nodes are taken in topological order; the edges into one are judged by those into its parents. Linear in the edges,
     up to set operations on the parents of each node.
 
-    References
-    ----------
     Chickering (1995), A transformational characterization of equivalent Bayesian network structures, UAI.
 
-    Examples
-    --------
     >>> essential_graph(DAG("D -> G <- I -> S; G -> L"))
     PDAG('D -> G; G -> L; I -> G; I - S')
     """
@@ -131,13 +123,9 @@ def consistent_extension(pdag: GraphLike[PDAG]) -> DAG:
     InvalidGraph
         If no DAG fits; the message names the nodes where every choice fails.
 
-    References
-    ----------
     Dor & Tarsi (1992), A simple algorithm to construct a consistent extension of a partially oriented graph, UCLA
     technical report R-185.
 
-    Examples
-    --------
     >>> consistent_extension(PDAG("A -> B - C"))
     DAG('A -> B; B -> C')
     >>> consistent_extension(PDAG("A - B - C - D - A"))

@@ -38,8 +38,6 @@ SYMBOLS: dict[str, tuple[Mark, Mark]] = {
 class Edge:
     """Two different nodes and the mark at each; the same edge whichever end is written first.
 
-    Examples
-    --------
     >>> Edge.of("A", "->", "B")
     Edge.of('A', '->', 'B')
     >>> Edge.of("A", "->", "B") == Edge.of("B", "<-", "A")

@@ -76,12 +76,8 @@ def apply_meek_rules(pdag: GraphLike[PDAG]) -> PDAG:
     InvalidGraph
         If the rules lead to a cycle or to a new immorality: then no DAG fits.
 
-    References
-    ----------
     Meek (1995), Causal inference and causal explanation with background knowledge, UAI.
 
-    Examples
-    --------
     >>> apply_meek_rules(PDAG("A -> B - C - D"))
     PDAG('A -> B; B -> C; C -> D')
     """

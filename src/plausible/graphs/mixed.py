@@ -23,8 +23,6 @@ class SeparationGraph(MarkedGraph):
         descendant there, and no other inner node is in `given`. Nodes of `x` and `y` that are also in `given` are
         ignored. In a graph with edges `->` only this is d-separation. Linear in the edges.
 
-        References
-        ----------
         Richardson (2003), Markov properties for acyclic directed mixed graphs, Scandinavian Journal of Statistics 30.
         """
         observed = set(self._index.select(given))
@@ -122,8 +120,6 @@ class PDAG(MarkedGraph):
     It represents the DAGs you get by directing every edge `-` without creating a cycle or a new immorality. It is made
     as a `MixedGraph` is.
 
-    Examples
-    --------
     >>> graph = PDAG("D -> G <- I - S; G -> L")
     >>> graph.undirected_edges
     (('I', 'S'),)

@@ -75,13 +75,9 @@ def definite_ancestors(pag: GraphLike[PAG], nodes: Nodes) -> frozenset[Node]:
     these, one of the paths is directed. O(n × edges × degree). With selection, such a node is an ancestor of a
     selected one instead, unless an arrowhead points into it: see `causal_certainty`.
 
-    References
-    ----------
     Mooij & Claassen (2020), Constraint-based causal discovery using partial ancestral graphs in the presence of cycles,
     UAI, proposition 5.
 
-    Examples
-    --------
     >>> sorted(definite_ancestors(PAG("D o-> G; I o-> G; G -> J; I o-o S"), "J"))
     ['G']
     """
@@ -130,12 +126,8 @@ def is_visible(pag: GraphLike[PAG | MAG], cause: Node, effect: Node) -> bool:
     Some node that is not adjacent to the effect then points into the cause, or begins a path into the cause whose
     inner nodes are colliders and parents of the effect. O(edges).
 
-    References
-    ----------
     Zhang (2008), Causal reasoning with ancestral graphs, Journal of Machine Learning Research 9, definition 8.
 
-    Examples
-    --------
     >>> pag = PAG("D o-> G; I o-> G; G -> J; I o-o S")
     >>> is_visible(pag, "G", "J"), is_visible(pag, "D", "G")
     (True, False)
@@ -199,12 +191,8 @@ def pag_separated(pag: GraphLike[PAG], x: Nodes, y: Nodes, given: Nodes = ()) ->
     or a tail, or two circles and neighbours that are not adjacent. Of `x` and `y`, nodes that are also given are
     ignored. O(edges × degree).
 
-    References
-    ----------
     Zhang (2008), Causal reasoning with ancestral graphs, Journal of Machine Learning Research 9, section 3.
 
-    Examples
-    --------
     >>> pag = PAG("D o-> G; I o-> G; G -> J; I o-o S")
     >>> pag_separated(pag, "D", "S"), pag_separated(pag, "D", "S", given="J")
     (True, False)

@@ -112,8 +112,6 @@ class ApproximateEngine(FactorEngine):
 class ResumableEngine(IterativeEngine[StateT], ApproximateEngine):
     """An engine that goes step by step, and whose state, at any time of a run, has an answer.
 
-    Examples
-    --------
     >>> from plausible.inference.propagation.belief_propagation import LoopyBP
     >>> ring = [Factor({a: 2, b: 2}, [[3, 1], [1, 2]]) for a, b in ("AB", "BC", "CA")]
     >>> problem, engine = Problem.of(ring, Evidence.read({}, {})), LoopyBP()
@@ -215,28 +213,16 @@ def expected_counts(
     Rows that are alike are asked about once. What a row says outright is counted; the engine is asked, once for each
     row that differs, for the joints of those families that have gaps.
 
-    Parameters
-    ----------
-    factors
-        Their product is the distribution, up to a constant.
-    families
-        Name -> variables; an engine that has joints of factors only, such as `LoopyBP`, wants each within a factor.
-    variables
-        Those of the columns; all variables of the factors, in any order.
-    rows
-        (rows, variables): positions of states, -1 where missing.
-    weights
-        How often each row counts; rows that count zero times are not looked at.
-    engine
-        Exact or approximate.
+    The product of the factors is the distribution, up to a constant. Families are by name; an engine that has joints of
+    factors only, such as `LoopyBP`, wants each within a factor. Rows, of shape (rows, variables), are positions of
+    states, -1 where missing; the variables of the columns are all those of the factors, in any order. Rows that count
+    zero times by the weights are not looked at.
 
     Raises
     ------
     ImpossibleRow
         Where a row can't happen.
 
-    Examples
-    --------
     >>> from plausible.inference.engines import VariableElimination
     >>> a, b = Variable("A", 2), Variable("B", 2)
     >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]

@@ -70,8 +70,6 @@ class Budget:
         The memory limit: for factors, messages and the answer, and for tables if they must all be in memory (samples,
         expected counts, lists of best assignments).
 
-    Examples
-    --------
     >>> Budget(seconds=0.5)
     Budget(seconds=0.5, bytes=8589934592)
     """

@@ -70,19 +70,10 @@ def sum_product(
     Tables are scaled by powers of two on the way, which rounds nothing. Where numbers underflow all the same, the
     elimination is run again on logarithms, so a zero answer is a true zero.
 
-    Parameters
-    ----------
-    factors
-        Factors without negative entries.
-    targets
-        The variables to keep; each must be in some factor.
-    order
-        All other variables in the order in which to eliminate them; greedy (weighted min-fill) where left out.
-    max_entries
-        A product with more entries is refused, before any work is done.
+    The factors have no negative entries, and each target is in some of them. All other variables go in the order given;
+    greedy (weighted min-fill) where left out. A product with more than `max_entries` is refused, before any work is
+    done.
 
-    Examples
-    --------
     >>> coin = Factor({"coin": ["heads", "tails"]}, [0.5, 0.5])
     >>> call = Factor({"coin": ["heads", "tails"], "call": ["right", "wrong"]}, [[0.9, 0.1], [0.2, 0.8]])
     >>> result = sum_product([coin, call], ["call"])
@@ -236,17 +227,9 @@ def enumerate_posterior(
 ) -> Factor:
     """P(targets | evidence) from the table of the whole joint: 2^n entries for n binary variables.
 
-    Parameters
-    ----------
-    factors
-        Non-negative factors whose product is the joint up to a constant.
-    targets
-        The variables of the answer, in its order.
-    max_entries
-        A joint with more entries is refused.
+    The product of the factors is the joint up to a constant; targets are in the order of the answer, and a joint with
+    more than `max_entries` is refused.
 
-    Examples
-    --------
     >>> coin = Factor({"coin": ["heads", "tails"]}, [0.5, 0.5])
     >>> call = Factor({"coin": ["heads", "tails"], "call": ["right", "wrong"]}, [[0.9, 0.1], [0.2, 0.8]])
     >>> evidence = Evidence.read({"call": "right"}, {"call": call.variable("call")})

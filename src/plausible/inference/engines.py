@@ -137,16 +137,10 @@ class Enumeration(SummingEngine):
 class VariableElimination(SummingEngine):
     """Exact inference by summing out one variable after another (Koller & Friedman 2009, algorithm 9.1).
 
-    Parameters
-    ----------
-    order
-        Names in the order of elimination; by default a greedy order for each question. Targets and observed variables
-        are skipped; all other variables must be listed.
-    max_entries
-        Refuse a question that would build a table with more entries than this, before any work is done.
+    Variables go in the `order` given, by default in a greedy one for each question; targets and observed variables are
+    skipped, and all others must be listed. A question that would build a table with more than `max_entries` is refused
+    before any work is done.
 
-    Examples
-    --------
     >>> a, b = Variable("A", 2), Variable("B", 2)
     >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
     >>> VariableElimination(order=["A"]).query(factors, [b], Evidence.read({}, {})).values.round(6)

@@ -74,8 +74,6 @@ class Estimate(float):
     info
         How it was computed.
 
-    Examples
-    --------
     >>> Estimate(-2.0, QueryInfo("mean field", exact=False), lower=-2.0, is_bound=True)
     -2.0 (at least -2.0, by mean field)
     """

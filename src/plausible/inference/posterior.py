@@ -63,14 +63,8 @@ def posterior(
     the evidence impossible. Small problems go by plain variable elimination, others by a compiled clique tree, from
     which impossible states are struck out first if it is large.
 
-    Parameters
-    ----------
-    factors
-        Factors with a non-negative product that mention all targets that are not observed.
-    targets
-        The variables of the answer, in its order; they may be observed.
-    order
-        A good elimination order, if one is known; see `compile_factors`.
+    The factors have a non-negative product and mention all targets that are not observed; the answer has the targets in
+    their order, observed ones too. An elimination order that is known to be good may be given; see `compile_factors`.
 
     Returns
     -------

@@ -52,8 +52,6 @@ def possible_states(factors: Iterable[Factor], evidence: Evidence) -> dict[str, 
     A factor is looked at again when a variable in it has lost states: at most as often as it has states to lose, and
     each time only over what is left of it. Factors without zeros cost one look.
 
-    Examples
-    --------
     >>> parent, child = Variable("parent", ["aa", "ab", "bb"]), Variable("child", ["aa", "ab", "bb"])
     >>> passes = Factor([parent, child], [[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
     >>> possible_states([passes], Evidence.read({"child": "aa"}, {"child": child}))["parent"]

@@ -67,10 +67,38 @@ class NotedHistory(Mapping[str, State]):
         return repr(dict(self._history))
 
 
-class SequentialProblem(Frozen):
+class OpenCourse(Frozen):
+    """The parts of a problem, whatever its course, as a diagram in which decisions see nothing."""
+
+    __slots__ = ("_diagram",)
+
+    _diagram: InfluenceDiagram
+
+    @property
+    def parts(self) -> InfluenceDiagram:
+        """The chance variables, decisions and utilities as a diagram in which decisions see nothing."""
+        return self._diagram
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable: chance in the order given, then decisions."""
+        return self._diagram.variables
+
+    @property
+    def chance(self) -> Mapping[str, CPD]:
+        """Name -> conditional distribution of each chance variable."""
+        return self._diagram.chance
+
+    @property
+    def utilities(self) -> Mapping[str, Utility]:
+        """Name -> utility, in the order given."""
+        return self._diagram.utilities
+
+
+class SequentialProblem(OpenCourse):
     """The parts of a problem, and the walk through them; `SequentialDiagram` is this with what users ask."""
 
-    __slots__ = ("_allowed", "_diagram", "_next", "first")
+    __slots__ = ("_allowed", "_next", "first")
 
     first: str
 
@@ -135,29 +163,14 @@ class SequentialProblem(Frozen):
     # --- what is there ---
 
     @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Name -> variable: chance in the order given, then decisions."""
-        return self._diagram.variables
-
-    @property
     def decisions(self) -> Mapping[str, Decision]:
         """Name -> decision, in the order given."""
         return self._diagram.decisions
 
     @property
-    def utilities(self) -> Mapping[str, Utility]:
-        """Name -> utility, in the order given."""
-        return self._diagram.utilities
-
-    @property
     def next(self) -> Mapping[str, Following]:
         """Name of each node that can be met -> what comes next."""
         return MappingProxyType(self._next)
-
-    @property
-    def parts(self) -> InfluenceDiagram:
-        """The chance variables, decisions and utilities as a diagram in which decisions see nothing."""
-        return self._diagram
 
     # --- steps ---
 
@@ -271,10 +284,10 @@ class FreeDecision(Frozen):
         return f"FreeDecision({', '.join(parts)})"
 
 
-class UnconstrainedProblem(Frozen):
+class UnconstrainedProblem(OpenCourse):
     """The parts of a problem, and which decisions wait for which; `UnconstrainedDiagram` is this with its solution."""
 
-    __slots__ = ("_before", "_decisions", "_diagram", "_observable")
+    __slots__ = ("_before", "_decisions", "_observable")
 
     def __init__(
         self,
@@ -327,24 +340,9 @@ class UnconstrainedProblem(Frozen):
     # --- what is there ---
 
     @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Name -> variable: chance in the order given, then decisions."""
-        return self._diagram.variables
-
-    @property
-    def chance(self) -> Mapping[str, CPD]:
-        """Name -> conditional distribution of each chance variable."""
-        return self._diagram.chance
-
-    @property
     def decisions(self) -> Mapping[str, FreeDecision]:
         """Name -> decision, in the order given."""
         return MappingProxyType(self._decisions)
-
-    @property
-    def utilities(self) -> Mapping[str, Utility]:
-        """Name -> utility, in the order given."""
-        return self._diagram.utilities
 
     @property
     def observable(self) -> Mapping[str, frozenset[str]]:
@@ -355,11 +353,6 @@ class UnconstrainedProblem(Frozen):
     def before(self) -> Mapping[str, frozenset[str]]:
         """Name of each decision -> the decisions that must be made before."""
         return MappingProxyType(self._before)
-
-    @property
-    def parts(self) -> InfluenceDiagram:
-        """The chance variables, decisions and utilities as a diagram in which decisions see nothing."""
-        return self._diagram
 
     def seen_after(self, made: Iterable[str]) -> tuple[str, ...]:
         """The variables that are seen where some decisions are made, in the order of the diagram."""
@@ -399,14 +392,14 @@ class UnconstrainedProblem(Frozen):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, UnconstrainedProblem):
             return NotImplemented
-        return (self._diagram, self._decisions, self._observable) == (
-            other._diagram,
-            other._decisions,
-            other._observable,
-        )
+        return self._key == other._key
 
     def __hash__(self) -> int:
-        return hash((self._diagram, frozenset(self._decisions.values()), frozenset(self._observable)))
+        return hash(tuple(map(frozenset, self._key[1:])))
+
+    @property
+    def _key(self) -> tuple[InfluenceDiagram, Mapping[str, FreeDecision], Mapping[str, frozenset[str]]]:
+        return self._diagram, self._decisions, self._observable
 
     def __repr__(self) -> str:
         counts = f"{len(self.chance)} chance, {len(self._observable)} of them observable, "

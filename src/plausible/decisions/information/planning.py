@@ -166,10 +166,8 @@ def observation_plan(
 
     Parameters
     ----------
-    candidates
-        The variables that may be looked at; by default all that the decision neither sees nor influences.
-    costs
-        What it costs to look at each, or a number for all; what is not named is free.
+    decision, candidates, costs
+        As of `rank_observations`: the decision, the variables that may be looked at, and what it costs to look at each.
     max_number
         At most so many are looked at.
     is_myopic

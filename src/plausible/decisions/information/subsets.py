@@ -213,12 +213,8 @@ def choose_observations(
 
     Parameters
     ----------
-    decision
-        The first decision that sees them; not needed where there is only one.
-    candidates
-        The variables to choose from; by default all chance variables that the decision neither sees nor influences.
-    costs
-        What it costs to see each variable, or a number for all; what is not named is free.
+    decision, candidates, costs
+        As of `rank_observations`: the first decision that sees them, what to choose from, and what it costs to see it.
     limits
         How many may be seen, as a number; or that and what they may cost, as `Limits`.
     options

@@ -301,19 +301,8 @@ def value_of_control(
     Koller & Friedman (2009), Probabilistic graphical models, exercise 23.16. Matheson (1990), Using influence
     diagrams to value information and control.
 
-    Parameters
-    ----------
-    variable
-        The chance variable X.
-    sees
-        What is known when X is set; by default the parents of X.
-    cost
-        What control costs, in units of utility.
-    evidence
-        What is known before any decision is made; nothing that X influences.
+    The cost of control is in units of utility. The evidence is nothing that X influences.
 
-    Examples
-    --------
     >>> import plausible as pb
     >>> diagram = pb.examples.load("startup")
     >>> control = diagram.value_of_control("market")

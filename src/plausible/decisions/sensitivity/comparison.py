@@ -121,17 +121,9 @@ def compare_actions(
     Where the strategy never leads to what is seen, the decisions among it are set: as if whoever took them had done so
     whatever they saw. Only what can't be seen under any strategy is refused.
 
-    Parameters
-    ----------
-    decision
-        The decision; not needed where there is only one.
-    seen
-        What it sees, all or a part; what is left out is averaged over.
-    strategy
-        What the other decisions do; by default the best there is.
+    `seen` is what the decision sees, all or a part; what is left out is averaged over. The strategy is what the other
+    decisions do; by default the best there is.
 
-    Examples
-    --------
     >>> import plausible as pb
     >>> diagram = pb.InfluenceDiagram(
     ...     [pb.TableCPD("rain", [0.5, 0.5], states=["no", "yes"])],

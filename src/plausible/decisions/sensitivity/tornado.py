@@ -139,19 +139,9 @@ def lead_tornado(
     """How far the lead of the present best action over the best other one moves when each number alone is varied.
 
     A negative lead means that the action is no longer the best one. Where a number makes it impossible to see what was
-    seen there is no lead.
+    seen there is no lead. The decision has two actions or more; `seen` is what it sees, at least all that the best rule
+    depends on. All else is as of `utility_tornado`.
 
-    Parameters
-    ----------
-    decision
-        The decision, with two actions or more; not needed where there is only one.
-    seen
-        What it sees; at least all that the best rule depends on.
-    amount, numbers, evidence, options, progress
-        As of `utility_tornado`.
-
-    Examples
-    --------
     >>> import plausible as pb
     >>> forecast = pb.TableCPD("forecast", [[0.8, 0.2], [0.3, 0.7]], ["rain"], states=["dry", "wet"])
     >>> diagram = pb.InfluenceDiagram(

@@ -48,12 +48,8 @@ class SolvingState:
 class SolvingOptions:
     """How long to search for a strategy, and from where: what `solve` takes, for functions that solve many diagrams.
 
-    Parameters
-    ----------
-    restarts
-        Random strategies to start from, beside the one that takes every action with the same probability.
-    time_limit
-        A search for a proof stops after so many seconds; `None` for no limit.
+    Iterated optimisation has so many random `restarts`, beside the strategy that takes every action with the same
+    probability. A search for a proof stops after `time_limit` seconds; `None` for no limit.
     """
 
     restarts: int = 10

@@ -216,20 +216,6 @@ def s_reachable(diagram: Diagram, decision: str, other: str) -> bool:
     return other in information_flow(diagram).reliance[decision]
 
 
-def relies_on(diagram: Diagram) -> dict[str, tuple[str, ...]]:
-    """For each decision those that it relies on, in the diagram's order: see `s_reachable`.
-
-    A Bayes ball for each decision, all at once: see `plausible.decisions.structure.information_flow`.
-
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> blind = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
-    >>> relies_on(blind)
-    {'D': ('E',), 'E': ('D',)}
-    """
-    return _in_order(diagram, information_flow(diagram).reliance)
-
-
 def relevance_graph(diagram: Diagram) -> RelevanceGraph:
     """Which decisions rely on which, and the order in which they can be settled.
 
@@ -244,15 +230,9 @@ def relevance_graph(diagram: Diagram) -> RelevanceGraph:
     first relies on second
     """
     reliance = information_flow(diagram).reliance
-    relied = _in_order(diagram, reliance)
-    edges = tuple((other, name) for name, others in relied.items() for other in others)
-    return RelevanceGraph(tuple(relied), edges, ordered_components(reliance))
-
-
-def _in_order(diagram: Diagram, reliance: Reliance) -> dict[str, tuple[str, ...]]:
-    """For each decision those that it relies on, in the diagram's order."""
     relied = {name: frozenset(reliance[name]) for name in diagram.decisions}
-    return {name: tuple(other for other in relied if other in others) for name, others in relied.items()}
+    edges = tuple((other, name) for name, others in relied.items() for other in relied if other in others)
+    return RelevanceGraph(tuple(relied), edges, ordered_components(reliance))
 
 
 def ordered_components(reliance: Reliance) -> tuple[tuple[str, ...], ...]:

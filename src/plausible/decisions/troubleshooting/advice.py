@@ -18,13 +18,7 @@ from plausible.decisions.troubleshooting.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A step that could be next.
-
-    >>> from plausible.examples import printer_troubleshooter
-    >>> second = printer_troubleshooter().start({"panel": "clear"}).advice.alternatives[1]
-    >>> print(second.step, round(second.estimated_cost, 4), round(second.chance, 4))
-    repair cable 24.5871 0.1888
-    """
+    """A step that could be next."""
 
     step: Step  # The step
     #: What all will cost from now on, if it is taken and then what seems best: an estimate, one test ahead, as if there

@@ -57,12 +57,7 @@ def check_cost(cost: object, name: str) -> float:
 
 @record
 class RepairPlan(Result):
-    """An order in which to try components, and what it costs on average.
-
-    >>> plan = best_repair_order([Component("fuse", 0.6, 2, 1), Component("bulb", 0.4, 0.5, 4)])
-    >>> plan.order, round(plan.expected_cost, 6)
-    (('bulb', 'fuse'), 3.9)
-    """
+    """An order in which to try components, and what it costs on average."""
 
     _rows = "components"
 
@@ -100,17 +95,10 @@ def expected_repair_cost(
 
     Heckerman, Breese & Rommelse (1995), Decision-theoretic troubleshooting. Koller & Friedman (2009), box 23.C.
 
-    Parameters
-    ----------
-    components
-        The parts; their fault probabilities sum to one at most. What is missing is a fault elsewhere.
-    order
-        The names of those to try, in order; the order in which they are given where left out.
-    service_cost
-        What is paid where none that was tried is the fault.
+    The fault probabilities of the components sum to one at most; what is missing is a fault elsewhere. They are tried
+    in the `order` of their names, or as they are given, and the `service_cost` is paid where none that was tried is the
+    fault.
 
-    Examples
-    --------
     >>> fuse, bulb = Component("fuse", 0.7, 2, 1), Component("bulb", 0.3, 0.5, 4)
     >>> round(expected_repair_cost([fuse, bulb]), 6), round(expected_repair_cost([fuse, bulb], ["bulb", "fuse"]), 6)
     (4.05, 3.8)

@@ -292,12 +292,9 @@ class TroubleshootingSession(Result):
     def after(self, step: Step | str, outcome: Outcome = None) -> TroubleshootingSession:
         """The session after a step.
 
-        Parameters
-        ----------
-        step
-            One of `steps()`, or its text. What a `Step` costs is what was paid for it, whatever it costs today.
-        outcome
-            The state that was seen; after a repair, whether the device works, or "yes" or "no"; nothing after a call.
+        The step is one of `steps()`, or its text; what a `Step` costs is what was paid for it, whatever it costs today.
+        The outcome is the state that was seen; after a repair, whether the device works, or "yes" or "no"; nothing
+        after a call.
         """
         taken = self.step(str(step))
         if isinstance(step, Step):

@@ -333,14 +333,8 @@ class MiniBucketMax(BucketOptions, IterativeEngine[MiniBucketMaxState], Optimize
     which can only raise the maximum. Shifting values until the max-marginals of the copies agree lowers it again
     (Ihler, Flerova, Dechter & Otten 2012). Assignments are read from the mini-buckets; the variables eliminated last
     are set first. If no copies are needed, the assignment is a best one. A sweep costs a few operations on each table.
+    Options are as for `MiniBuckets`.
 
-    Parameters
-    ----------
-    bound, max_entries, max_steps, tolerance
-        As for `MiniBuckets`.
-
-    Examples
-    --------
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence
     >>> ring = [Factor({a: 2, b: 2}, [[1, 3], [2, 1]]) for a, b in ("AB", "BC", "CD", "DA")]

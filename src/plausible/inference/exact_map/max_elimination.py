@@ -126,15 +126,8 @@ def max_product(
     """argmax Π φ by eliminating one variable after the other with max, then decoding in reverse.
 
     The products are sums of logarithms, so that nothing underflows. Koller & Friedman 2009, algorithms 13.1 and 13.2.
-
-    Parameters
-    ----------
-    factors
-        Factors without negative entries.
-    order
-        All their variables in the order in which to eliminate them; greedy where left out.
-    max_entries
-        An order whose tables together have more entries is refused, before any work is done.
+    The factors have no negative entries. The order has all their variables, and is greedy where left out; one whose
+    tables together have more than `max_entries` is refused, before any work is done.
 
     Returns
     -------
@@ -147,8 +140,6 @@ def max_product(
     ImpossibleEvidence
         Where no assignment has a positive product.
 
-    Examples
-    --------
     >>> coin = Factor({"coin": ["heads", "tails"]}, [0.4, 0.6])
     >>> call = Factor({"coin": ["heads", "tails"], "call": ["right", "wrong"]}, [[0.9, 0.1], [0.5, 0.5]])
     >>> best = max_product([coin, call])

@@ -132,16 +132,9 @@ class DualDecomposition(PreparedEngine[DualState], Optimizer):
     Sontag, Globerson & Jaakkola 2011, §1.5), and assignments are read off the sums of the messages and improved one
     state at a time. On a tree the bound is met; elsewhere it goes down towards that of `LinearRelaxation`, though it
     may stop earlier. Factors may have any number of variables, and zeros. A sweep takes time in proportion to the
-    entries of each table times its variables.
+    entries of each table times its variables. The bound has stopped where a sweep lowers it by less than the
+    `tolerance` times the largest logarithm of a factor's ratio of entries, or the `tolerance` if that is more than one.
 
-    Parameters
-    ----------
-    tolerance
-        The bound has stopped where a sweep lowers it by less than this times the largest logarithm of a factor's
-        ratio of entries, or this if that is more than one.
-
-    Examples
-    --------
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence
     >>> triangle = [Factor({a: 2, b: 2}, [[1, 2], [3, 5]]) for a, b in ("AB", "BC", "CA")]

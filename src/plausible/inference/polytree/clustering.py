@@ -79,13 +79,9 @@ def cluster_variables(
     the compound variables that its members' other parents belong to (Pearl 1988, §4.4.1). Its table has as many
     entries as the product of all these domains.
 
-    Parameters
-    ----------
-    factors
-        The families P(child | parents), the child as the last variable of each scope.
-    clusters
-        Compound name -> names of the variables to merge; or only the groups, which are then called "A+B+C". A
-        variable may be in one group only; those in none stay as they are.
+    The factors are the families P(child | parents), the child as the last variable of each scope. Clusters map compound
+    names to the names of the variables to merge; or are only the groups, which are then called "A+B+C". A variable may
+    be in one group only; those in none stay as they are.
 
     Raises
     ------
@@ -94,8 +90,6 @@ def cluster_variables(
     TooLarge
         Where a compound table would not fit.
 
-    Examples
-    --------
     >>> grass = [Factor({"Rain": 2}, [0.8, 0.2]), Factor({"Rain": 2, "Sprinkler": 2}, [[0.6, 0.4], [0.9, 0.1]]),
     ...          Factor({"Rain": 2, "Sprinkler": 2, "Wet": 2}, [[[1, 0], [0.1, 0.9]], [[0.2, 0.8], [0.01, 0.99]]])]
     >>> clustered = cluster_variables(grass, {"Water": ["Rain", "Sprinkler"]})

@@ -74,8 +74,6 @@ def propagate(factors: Iterable[Factor], evidence: Evidence) -> Propagation:
     -----
     Costs, for each family, its table once for each neighbour.
 
-    Examples
-    --------
     >>> chain = [Factor({"A": 2}, [0.6, 0.4]), Factor({"A": 2, "B": 2}, [[0.7, 0.3], [0.2, 0.8]])]
     >>> result = propagate(chain, Evidence.read({"B": 1}, {"B": chain[1].scope[1]}))
     >>> result.lambda_messages["B", "A"].values.round(3)
@@ -163,19 +161,9 @@ def virtual_leaf(variable: Variable, weights: npt.ArrayLike | None = None, name:
 
     Without weights the leaf copies its parent, P(x' | x) = 1(x' = x), and is observed in the state of X. With weights
     its states are "seen" and "unseen", P(seen | x) is proportional to the weights, and "seen" is the evidence: the
-    posterior is that of `likelihood(weights)`.
+    posterior is that of `likelihood(weights)`. The weights, one for each state of the variable, are finite, not
+    negative, not all zero; the leaf has the name of the variable with a prime where left out.
 
-    Parameters
-    ----------
-    variable
-        The variable that evidence is about.
-    weights
-        A number for each of its states, finite, not negative, not all zero.
-    name
-        The name of the leaf; that of the variable with a prime where left out.
-
-    Examples
-    --------
     >>> virtual_leaf(Variable("X", ["a", "b"]), weights=[1, 4]).values
     array([[0.25, 0.75],
            [1.  , 0.  ]])

@@ -136,17 +136,9 @@ class TreeReweightedBP(ReweightedEngine, _SumProduct):
     not; a margin of 1e-13 times the terms of log c covers rounding (Wainwright, Jaakkola & Willsky 2005; trees of
     factors of any arity in place of spanning trees).
 
-    Parameters
-    ----------
-    schedule, damping, max_steps
-        As for `LoopyBP`.
-    tolerance
-        Messages have converged when their logarithms change by no more than this.
-    num_trees
-        How many random sets of factors to use; more are drawn if some factor is in none of them.
+    Messages have converged when their logarithms change by no more than the `tolerance`. So many random sets of factors
+    are used (`num_trees`), and more are drawn if some factor is in none of them; other options are as for `LoopyBP`.
 
-    Examples
-    --------
     >>> import math
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence

@@ -264,16 +264,9 @@ class RegionBP(RegionEngine):
     On the squares of a grid this is far better than loopy belief propagation. Convergence is not guaranteed; damping
     helps.
 
-    Parameters
-    ----------
-    clusters
-        Sets of variable names; by default `short_loops`, which are the squares of a grid. Observed variables are
-        skipped, and a factor that fits in no cluster is a cluster by itself.
-    schedule, damping, tolerance, max_steps
-        As for `ClusterBP`.
+    Clusters are sets of variable names; by default `short_loops`, which are the squares of a grid. Observed variables
+    are skipped, and a factor that fits in no cluster is a cluster by itself. Other options are as for `ClusterBP`.
 
-    Examples
-    --------
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence
     >>> pairs = ("AB", "BC", "DE", "EF", "AD", "BE", "CF")

@@ -88,17 +88,9 @@ class CollapsedGibbs(PreparedEngine[CollapsedState], ApproximateEngine):
     The inner engine runs once for each distinct assignment of S, so this is cheaper if S has few joint states.
     `log_total` is the inner engine's own.
 
-    Parameters
-    ----------
-    sampled
-        The names of the variables S. Variables that don't affect the answer are skipped.
-    inner
-        Any engine, exact or not.
-    num_samples, burn_in, num_chains, seed
-        As in `Gibbs`.
+    `sampled` are the names of the variables S; those that don't affect the answer are skipped. `inner` is any engine,
+    exact or not; all else is as in `Gibbs`.
 
-    Examples
-    --------
     >>> from plausible.factors import Factor
     >>> ring = [Factor({a: 2, b: 2}, [[3, 1], [1, 2]]) for a, b in ("AB", "BC", "CA")]
     >>> answer = CollapsedGibbs(["A"]).query(ring, ring[1].scope, _NOTHING)

@@ -187,8 +187,8 @@ class RejectionSampling(DirectedSampler):
 
     With virtual evidence λ, a sample is kept with probability λ(x) / max λ. The acceptance rate estimates P(e), so rare
     evidence leaves few samples: then use `LikelihoodWeighting`. Each variable of a sample costs one look-up per parent
-    and one comparison per state; memory does not grow with the number of samples. So many samples are drawn, accepted
-    or not.
+    and one comparison per state; memory does not grow with the number of samples. `num_samples` are drawn, accepted or
+    not.
 
     >>> a, b = Variable("A", 2), Variable("B", 2)
     >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
@@ -279,15 +279,9 @@ class LikelihoodWeighting(DirectedSampler):
     P(x | e) ≈ Σ w 1{x} / Σ w with w = Π P(e_i | parents of e_i) over the observed variables. A variable with virtual
     evidence λ is drawn from P(x | u) λ(x), and w is multiplied by Σ_x P(x | u) λ(x); for an observed state, λ is zero
     elsewhere. No sample is discarded, but if the evidence at the leaves is improbable, a few samples have nearly all
-    the weight; `info.effective_samples` shows this. `ImportanceSampling` learns to draw better samples.
+    the weight; `info.effective_samples` shows this. `ImportanceSampling` learns to draw better samples. `num_samples`
+    are drawn.
 
-    Parameters
-    ----------
-    num_samples
-        How many samples to draw.
-
-    Examples
-    --------
     >>> a, b = Variable("A", 2), Variable("B", 2)
     >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
     >>> answer = LikelihoodWeighting().query(factors, [a], Evidence.read({"B": 1}, {"B": b}))

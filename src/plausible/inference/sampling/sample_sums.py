@@ -222,16 +222,10 @@ def log_partition_ratio(draws: Mapping[str, ArrayLike], before: Iterable[Factor]
     log-partition function while a learner moves θ. Its variance grows with the distance: `info.advice` says when new
     samples are needed.
 
-    Parameters
-    ----------
-    draws
-        Samples of `before`, as in `importance_log_partition`; from Markov chains they may depend on each other, which
-        the interval takes into account where the arrays are (chains, draws).
-    before, after
-        The factors of both products, over the same variables; `after` must not be positive where `before` is zero.
+    Draws are samples of `before`, as in `importance_log_partition`; from Markov chains they may depend on each other,
+    which the interval takes into account where the arrays are (chains, draws). Both products are over the same
+    variables, and `after` must not be positive where `before` is zero.
 
-    Examples
-    --------
     >>> from plausible.inference.problem import Problem
     >>> from plausible.inference.sampling.chains import Gibbs
     >>> from plausible.variables import Evidence

@@ -41,8 +41,6 @@ class SensitivityFunction(Result):
     to P(e) at the present value, so that cθ + d is one there. At an end where the evidence is impossible, the limit of
     f stands for the value that it has not.
 
-    Examples
-    --------
     How certain must a test be for a disease to be as probable as not?
 
     >>> table = Factor({"ill": ["no", "yes"], "test": ["-", "+"]}, [[0.95, 0.05], [0.1, 0.9]])

@@ -63,15 +63,7 @@ def question_values(
 
 @record
 class AdaptiveResult(Result):
-    """The decision as it stands.
-
-    >>> from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief
-    >>> surgery = DecisionSituation({"wait": "pain", "operate": {"healthy": 0.9, "dead": 0.1}}, {})
-    >>> belief = GaussianUtilityBelief({"dead": 0, "pain": 0.8, "healthy": 1}, np.diag([0, 0.04, 0]))
-    >>> result = adaptive_elicitation(surgery, belief, max_questions=0).result
-    >>> result.action, result.ending, round(result.expected_regret, 5)
-    ('operate', 'enough questions', 0.03956)
-    """
+    """The decision as it stands."""
 
     ranking: ActionRanking  # The actions by expected utility under the mean utilities
     expected_regret: float  # What knowing the utilities would add, at most

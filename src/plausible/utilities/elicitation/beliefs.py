@@ -195,17 +195,9 @@ class UtilityBelief(Frozen, ABC):
 class DiscreteUtilityBelief(UtilityBelief):
     """Some utility functions, each with its probability; answers are weighed exactly by Bayes' rule.
 
-    Parameters
-    ----------
-    utilities, weights
-        Mappings from outcomes, or functions of them, and their probabilities; by default equal.
-    outcomes
-        Which; by default those of the first mapping.
-    noise
-        The standard deviation of errors in answers.
+    Utilities are mappings from outcomes, or functions of them, with equal weights where none are given; the outcomes
+    are by default those of the first mapping. The noise is the standard deviation of errors in answers.
 
-    Examples
-    --------
     >>> belief = DiscreteUtilityBelief([{"tea": 1, "milk": 0}, {"tea": 0.2, "milk": 0.6}], [0.25, 0.75])
     >>> {outcome: round(value, 9) for outcome, value in belief.mean.items()}
     {'tea': 0.4, 'milk': 0.45}

@@ -186,11 +186,7 @@ class HealthTrajectory:
 
 @record
 class QualityAdjustedYears(Result):
-    """What a course of health is worth, in years of full health.
-
-    >>> float(quality_adjusted_years([("healthy", 10), ("ill", 2)], {"healthy": 1, "ill": 0.5}))
-    11.0
-    """
+    """What a course of health is worth, in years of full health."""
 
     total: float  # Σ years · weight
     stages: tuple[tuple[Hashable, float, float, float], ...]  # (state, years, weight, contribution), in order

@@ -25,12 +25,7 @@ _NUM_SHOWN = 4
 
 @record
 class SeriesValue(Result):
-    """An expected utility summed term by term.
-
-    >>> game = saint_petersburg()
-    >>> print(game.expected_utility(lambda amount: min(amount, 2.0**30)))  # what the bank can pay
-    31 (converged after 67 terms)
-    """
+    """An expected utility summed term by term."""
 
     #: The sum; if it diverges `inf`, `-inf` or, where terms change sign, NaN; NaN also if that is not settled.
     value: float

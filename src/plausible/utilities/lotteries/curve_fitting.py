@@ -58,20 +58,6 @@ def _beside_one(column: Floats) -> Floats:
     return np.stack([np.ones_like(column), column], axis=1)
 
 
-def _logarithmic_columns(x: Floats, shape: Floats) -> Floats:
-    """The logarithm whose pole is e^shape spreads below the least amount."""
-    return _beside_one(np.log(x - x.min() + np.ptp(x) * math.exp(shape[0])))
-
-
-def _logarithmic_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
-    return LogarithmicCurve(float(np.ptp(x) * math.exp(shape[0]) - x.min()), float(c[1]), float(c[0]))
-
-
-def _exponential_columns(x: Floats, shape: Floats) -> Floats:
-    """From the least amount on, with the aversion per spread."""
-    return _beside_one(ExponentialCurve(float(shape[0] / np.ptp(x))).values(x - x.min()))
-
-
 def _exponential_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
     aversion, least = float(shape[0] / np.ptp(x)), float(x.min())
     slope = float(c[1]) * math.exp(aversion * least)
@@ -116,8 +102,17 @@ def _s_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         "linear": Family(lambda x, _: _beside_one(x), lambda x, _, c: LinearCurve(float(c[1]), float(c[0])), 0),
-        "logarithmic": Family(_logarithmic_columns, _logarithmic_curve),
-        "exponential": Family(_exponential_columns, _exponential_curve, 1, lambda _: (-500.0, 500.0)),
+        "logarithmic": Family(  # its pole is e^shape spreads below the least amount
+            lambda x, shape: _beside_one(np.log(x - x.min() + np.ptp(x) * math.exp(shape[0]))),
+            lambda x, shape, c: LogarithmicCurve(
+                float(np.ptp(x) * math.exp(shape[0]) - x.min()), float(c[1]), float(c[0])
+            ),
+        ),
+        "exponential": Family(  # from the least amount on, with the aversion per spread
+            lambda x, shape: _beside_one(ExponentialCurve(float(shape[0] / np.ptp(x))).values(x - x.min())),
+            _exponential_curve,
+            limits=lambda _: (-500.0, 500.0),
+        ),
         "power": Family(_power_columns, _power_curve, 1, _power_limits),
         "s-shaped": Family(_s_columns, _s_curve, 2, lambda _: (-5.0, 3.0), 3),
     }
@@ -126,11 +121,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
 
 @record
 class CurveFit(Result):
-    """The curve of a family that is nearest to some points in the sense of least squares.
-
-    >>> print(fit_curve("linear", [0, 1, 2], [0, 0.6, 1]))
-    LinearCurve(scale=0.5, shift=0.0333333) misses 3 points by 0.04714 on average
-    """
+    """The curve of a family that is nearest to some points in the sense of least squares."""
 
     curve: UtilityCurve  # The fitted curve
     family: CurveFamily  # Its kind

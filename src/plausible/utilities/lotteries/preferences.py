@@ -332,12 +332,7 @@ def indifference_probability(
 
 @record
 class ConstructedUtility(Result):
-    """The utility that preferences amount to, between 0 for the worst outcome and 1 for the best.
-
-    >>> found = utility_from_preferences(PreferenceRelation.from_utility(len), ["of", "to", "three", "a"])
-    >>> found.worst, found.best, dict(found.utility)
-    ('a', 'three', {'of': 0.25, 'to': 0.25, 'three': 1.0, 'a': 0.0})
-    """
+    """The utility that preferences amount to, between 0 for the worst outcome and 1 for the best."""
 
     utility: Mapping[Hashable, float]  # Of each outcome
     #: The anchors.

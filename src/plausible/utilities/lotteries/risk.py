@@ -52,12 +52,7 @@ class RiskInterval:
 
 @record
 class RiskAttitude(Result):
-    """The attitude to risk over a range.
-
-    >>> from plausible.utilities.lotteries.curve_families import PowerCurve
-    >>> risk_attitude(PowerCurve(0.5), 0, 100).attitude
-    'averse'
-    """
+    """The attitude to risk over a range."""
 
     _rows = "intervals"
 
@@ -225,16 +220,9 @@ def _endless_utility(curve: UtilityCurve, lottery: CountableLottery, wealth: flo
 def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> float:
     """The sure amount that is as good as a lottery: U⁻¹(EU), less what is owned.
 
-    Parameters
-    ----------
-    curve, wealth
-        What amounts owned are worth, and what is owned before.
-    lottery
-        Of amounts gained or lost: a `Lottery`, a dict of amounts and probabilities, or a `CountableLottery` whose
-        expected utility converges.
+    The curve tells what amounts owned are worth, wealth what is owned before; the lottery is of amounts gained or lost:
+    a `Lottery`, a dict of amounts and probabilities, or a `CountableLottery` whose expected utility converges.
 
-    Examples
-    --------
     >>> from plausible.utilities.lotteries.curves import TabulatedCurve
     >>> round(certainty_equivalent(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), {1000: 0.5, 0: 0.5}), 6)
     400.0
@@ -300,12 +288,7 @@ def small_stakes_premium(curve: UtilityCurve, wealth: float, variance: float) ->
 
 @record
 class RiskAssessment(Result):
-    """What a lottery of amounts is worth to somebody.
-
-    >>> from plausible.utilities.lotteries.curve_families import PowerCurve
-    >>> assess_risk(PowerCurve(2.0), {100: 0.5, 0: 0.5}).attitude
-    'seeking'
-    """
+    """What a lottery of amounts is worth to somebody."""
 
     mean: float  # Of the amounts
     expected_utility: float  # Of what is owned after; infinite where it is beyond floats, though the sure amount is not
