@@ -9,11 +9,13 @@ from diagram_oracle import best_value
 from plausible.decisions import InfluenceDiagram
 
 
-@pytest.mark.parametrize(("name", "value"), [("entrepreneur", 2.25), ("oil", 16.75), ("startup", 2.0)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("entrepreneur", 2.25), ("oil", 16.75), ("startup", 2.0), ("umbrella", 8.19)]
+)
 def test_the_best_strategy_has_its_value(name, value):
     """Entrepreneur: 3.25 less the survey's cost of 1. Oil: 23.5 + 5.25 for a closed or open result, less 12.
 
-    Startup: 4 + 1.5 - 3.5.
+    Startup: 4 + 1.5 - 3.5. Umbrella: 5.6 by leaving it where the forecast is dry, and 1.12 + 1.47 by taking it.
     """
     assert best_value(pb.examples.load(name)) == pytest.approx(value, abs=1e-12)
 

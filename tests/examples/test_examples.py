@@ -28,6 +28,7 @@ WANTED = {
     "sprinkler",
     "startup",
     "student",
+    "umbrella",
 }
 
 

@@ -12,9 +12,8 @@ from hypothesis import given
 from graph_strategies import dags, few, undirected_graphs
 from plausible.errors import InvalidArgument, InvalidGraph, TooLarge
 from plausible.graphs.dag import DAG
-from plausible.graphs.matrices import adjacency_matrix, clique_matrix, count_walks, incidence_matrix
 from plausible.graphs.undirected import UndirectedGraph
-from plausible.graphs.walks import is_walk
+from plausible.graphs.walks import adjacency_matrix, clique_matrix, count_walks, incidence_matrix, is_walk
 from refusals import refuses
 
 TRIANGLE = UndirectedGraph("A - B - C - A")

@@ -14,6 +14,7 @@ from plausible.decisions.solving.problem import Method, Seed, SolvingOptions, So
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.structure import relevance
 from plausible.decisions.trees import tree
+from plausible.graphs.text import dot_quoted
 from plausible.models.network_parts import states_cell, title_of
 from plausible.variables.evidence import EvidenceLike
 
@@ -141,12 +142,12 @@ class InfluenceDiagram(Diagram):
             **dict.fromkeys(shown.decisions, "box"),
             **dict.fromkeys(shown.utilities, "diamond"),
         }
-        nodes = [f"  {_quoted(name)} [shape={shape}];" for name, shape in shapes.items()]
+        nodes = [f"  {dot_quoted(name)} [shape={shape}];" for name, shape in shapes.items()]
         edges = [
-            f"  {_quoted(str(a))} -> {_quoted(str(b))}{' [style=dashed]' if b in shown.decisions else ''};"
+            f"  {dot_quoted(a)} -> {dot_quoted(b)}{' [style=dashed]' if b in shown.decisions else ''};"
             for a, b in shown.graph.edges
         ]
-        title = f" {_quoted(self.notes.name)}" if self.notes.name else ""
+        title = f" {dot_quoted(self.notes.name)}" if self.notes.name else ""
         return "\n".join([f"digraph{title} {{", *nodes, *edges, "}"])
 
     def _repr_html_(self) -> str:
@@ -160,9 +161,3 @@ class InfluenceDiagram(Diagram):
         shown = tuple(rows[: num_shown(len(rows))])
         header = ("name", "kind", "states", "depends on or sees")
         return html_page(title_of(self), TextTable(header, shown, 1, len(rows) - len(shown)))
-
-
-def _quoted(text: str) -> str:
-    """A text as a DOT identifier."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

@@ -33,7 +33,7 @@ NetworkName: TypeAlias = Literal[
     "student",
 ]
 MarkovName: TypeAlias = Literal["misconception"]
-DiagramName: TypeAlias = Literal["entrepreneur", "exam", "oil", "startup"]
+DiagramName: TypeAlias = Literal["entrepreneur", "exam", "oil", "startup", "umbrella"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,10 +69,6 @@ from plausible.graphs.independencies import markov_blanket_independencies as mar
 from plausible.graphs.independencies import pairwise_independencies as pairwise_independencies
 from plausible.graphs.marks import Edge as Edge
 from plausible.graphs.marks import Mark as Mark
-from plausible.graphs.matrices import adjacency_matrix as adjacency_matrix
-from plausible.graphs.matrices import clique_matrix as clique_matrix
-from plausible.graphs.matrices import count_walks as count_walks
-from plausible.graphs.matrices import incidence_matrix as incidence_matrix
 from plausible.graphs.meek import Immorality as Immorality
 from plausible.graphs.meek import Orientation as Orientation
 from plausible.graphs.meek import apply_meek_rules as apply_meek_rules
@@ -100,7 +96,11 @@ from plausible.graphs.trails import Junction as Junction
 from plausible.graphs.trails import SeparationExplanation as SeparationExplanation
 from plausible.graphs.trails import Trail as Trail
 from plausible.graphs.undirected import UndirectedGraph as UndirectedGraph
+from plausible.graphs.walks import adjacency_matrix as adjacency_matrix
+from plausible.graphs.walks import clique_matrix as clique_matrix
+from plausible.graphs.walks import count_walks as count_walks
 from plausible.graphs.walks import cycles as cycles
+from plausible.graphs.walks import incidence_matrix as incidence_matrix
 from plausible.graphs.walks import is_cycle as is_cycle
 from plausible.graphs.walks import is_path as is_path
 from plausible.graphs.walks import is_walk as is_walk

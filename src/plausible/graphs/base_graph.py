@@ -12,7 +12,7 @@ from plausible.base.plain_values import shown
 from plausible.errors import counted
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
-from plausible.graphs.text import quote
+from plausible.graphs.text import dot_quoted, quote
 
 #: So many characters of a graph's text are shown in a notebook.
 _MAX_SHOWN = 4000
@@ -126,9 +126,9 @@ class BaseGraph(Hinted, ABC):
 
         Draw it with `dot -Tsvg`.
         """
-        nodes = [f"  {_quoted(node)};" for node in self.nodes]
+        nodes = [f"  {dot_quoted(node)};" for node in self.nodes]
         edges = [Edge.of(*triple) for triple in self._triples()]
-        arrows = [f"  {_quoted(edge.left)} -> {_quoted(edge.right)}{_style(edge)};" for edge in edges]
+        arrows = [f"  {dot_quoted(edge.left)} -> {dot_quoted(edge.right)}{_style(edge)};" for edge in edges]
         return "\n".join(["digraph {", *nodes, *arrows, "}"])
 
 
@@ -139,9 +139,3 @@ def _style(edge: Edge) -> str:
         return " [dir=none]"
     dashed = ", style=dashed" if edge.is_bidirected else ""
     return f" [dir=both, arrowtail={_HEADS[edge.left_mark]}, arrowhead={_HEADS[edge.right_mark]}{dashed}]"
-
-
-def _quoted(node: Node) -> str:
-    """A node as a DOT identifier."""
-    escaped = str(node).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

@@ -132,5 +132,10 @@ def quote(node: Hashable) -> str:
     match = _TOKEN.fullmatch(name)
     if match is not None and match.lastgroup == "name":
         return name
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return dot_quoted(name)
+
+
+def dot_quoted(node: Hashable) -> str:
+    """A node in double quotes, as an identifier of Graphviz' DOT."""
+    escaped = str(node).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -151,18 +151,14 @@ def strategy_stability(
     often logic, and can be named to be varied.
 
     >>> import plausible as pb
-    >>> diagram = pb.InfluenceDiagram(
-    ...     [pb.TableCPD("rain", [0.7, 0.3], states=["no", "yes"])],
-    ...     [pb.Decision("umbrella", ["leave", "take"])],
-    ...     [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 7]], name="comfort")],
-    ... )
+    >>> diagram = pb.examples.load("umbrella")
     >>> print(strategy_stability(diagram, [("rain", "yes"), ("comfort", ("no", "leave"))]))
     Of 2 numbers, each varied alone, 2 can change the strategy.
     The least slack first, that of a utility as a share of the range of its table:
-    number                           | optimal from | now | to |     slack
-    ---------------------------------+--------------+-----+----+----------
-    P(rain=yes)                      |     0.222222 | 0.3 |  1 | 0.0777778
-    comfort(rain=no, umbrella=leave) |         -inf |  10 | 11 |       0.1
+    number                           | optimal from | now |       to |    slack
+    ---------------------------------+--------------+-----+----------+---------
+    comfort(rain=no, umbrella=leave) |        9.125 |  10 |     18.5 |   0.0875
+    P(rain=yes)                      |    0.0754717 | 0.3 | 0.432432 | 0.132432
     """
     asked, chosen = Asked(diagram, evidence, options), read_numbers(numbers, diagram)
     solution = asked.solved()

@@ -143,12 +143,7 @@ def lead_tornado(
     depends on. All else is as of `utility_tornado`.
 
     >>> import plausible as pb
-    >>> forecast = pb.TableCPD("forecast", [[0.8, 0.2], [0.3, 0.7]], ["rain"], states=["dry", "wet"])
-    >>> diagram = pb.InfluenceDiagram(
-    ...     [pb.TableCPD("rain", [0.7, 0.3], states=["no", "yes"]), forecast],
-    ...     [pb.Decision("umbrella", ["leave", "take"], sees=["forecast"])],
-    ...     [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 7]], name="comfort")],
-    ... )
+    >>> diagram = pb.examples.load("umbrella")
     >>> numbers = [("rain", "yes"), ("comfort", ("yes", "leave"))]
     >>> print(lead_tornado(diagram, "umbrella", {"forecast": "dry"}, 0.4, numbers))
     Lead of umbrella=leave given forecast=dry, now 0.753846.

@@ -323,20 +323,15 @@ def decision_tree(
     Examples
     --------
     >>> import plausible as pb
-    >>> diagram = pb.InfluenceDiagram(
-    ...     [pb.TableCPD("rain", [0.7, 0.3], states=["no", "yes"]),
-    ...      pb.TableCPD("sky", {"no": [0.9, 0.1], "yes": [0.2, 0.8]}, parents=["rain"], states=["blue", "grey"])],
-    ...     [pb.Decision("umbrella", ["leave", "take"], sees=["sky"])],
-    ...     [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 8]])],
-    ... )
+    >>> diagram = pb.examples.load("umbrella")
     >>> print(diagram.decision_tree().solve())
-    ○ sky = 8.78
-    ├─ blue (0.69): □ umbrella = 9.13043
-    │  ├▶ leave: 9.13043
-    │  └─ take: 8
-    └─ grey (0.31): □ umbrella = 8
-       ├─ leave: 2.25806
-       └▶ take: 8
+    ○ forecast = 8.19
+    ├─ dry (0.65): □ umbrella = 8.61538
+    │  ├▶ leave: 8.61538
+    │  └─ take: 7.86154
+    └─ wet (0.35): □ umbrella = 7.4
+       ├─ leave: 4
+       └▶ take: 7.4
     """
     require_recall(diagram, "A decision tree")
     # From the root on; what is neither seen nor matters to a utility is left out.
