@@ -73,7 +73,7 @@ def use_all_kernels() -> None:
     """Ask all questions; the answers do not matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few rows and few steps: some runs do not converge
-        for ask in (_exact, _large, _graphs, _approximate, _best, _chains, _structures, _incomplete, _partitions):
+        for ask in (_exact, _graphs, _approximate, _best, _structures, _incomplete):
             ask()
 
 
@@ -104,10 +104,7 @@ def _exact() -> None:
     engine.predict_proba(_rows(4).drop(columns=["lung"]), "lung")
     engine.log_likelihood(_rows(4))
     engine.expected_counts(_rows(4))
-
-
-def _large() -> None:
-    """Cliques that threads share."""
+    # Cliques that threads share.
     variables = [pb.Variable(f"X{number}", [0, 1]) for number in range(36)]
     ones = np.ones(2**20).reshape([2] * 20)
     pb.MarkovNetwork(pb.Factor(variables[:20], ones), pb.Factor(variables[16:], ones)).marginals()
@@ -117,6 +114,10 @@ def _graphs() -> None:
     edges = [(str(number), str(number + 1)) for number in range(KERNEL_SIZE // 2)]
     pb.DAG(edges).d_separated("0", "3", given=["5"])
     pb.graphs.elimination_order(pb.UndirectedGraph(edges))
+    chain = pb.inference.MarkovChain.gamblers_ruin(4, 0.4)
+    chain.simulate(3, start=2, seed=0)
+    chain.expected_visits()
+    pb.inference.MarkovChain([[0.9, 0.1], [0.2, 0.8]]).stationary()
 
 
 def _approximate() -> None:
@@ -152,13 +153,6 @@ def _best() -> None:
         _ring().mpe(engine=engine)
 
 
-def _chains() -> None:
-    chain = pb.inference.MarkovChain.gamblers_ruin(4, 0.4)
-    chain.simulate(3, start=2, seed=0)
-    chain.expected_visits()
-    pb.inference.MarkovChain([[0.9, 0.1], [0.2, 0.8]]).stationary()
-
-
 def _structures() -> None:
     rows = _rows()[["smoke", "lung", "bronc"]]
     pb.learn.structure(rows, score="bic")
@@ -176,8 +170,5 @@ def _incomplete() -> None:
     pb.learn.structural_em(rows, rules=pb.learn.SEMRules(max_steps=1, max_completions=1))
     pb.learn.structural_em(rows, rules=pb.learn.SEMRules(max_steps=1, max_completions=100))
     pb.learn.sample_parameters(graph, rows, lengths=pb.learn.ChainLengths(4, 1, 1, 1))
-
-
-def _partitions() -> None:
-    rows = np.arange(12.0).reshape(6, 2)
-    pb.learn.DirichletProcessMixture(lengths=pb.learn.ChainLengths(4, 1, 1, 1)).fit(rows).predict(rows)
+    points = np.arange(12.0).reshape(6, 2)
+    pb.learn.DirichletProcessMixture(lengths=pb.learn.ChainLengths(4, 1, 1, 1)).fit(points).predict(points)

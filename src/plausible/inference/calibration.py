@@ -103,16 +103,9 @@ def calibrate(
     Every message waits for those of all other neighbours of its sender, so it equals the sum over everything on the
     sender's side, whichever clique is the root. Two messages an edge suffice for all marginals.
 
-    Parameters
-    ----------
-    tree
-        A clique tree, such as `junction_tree(graph)` gives; each factor's scope must lie in some clique.
-    factors
-        Factors without negative entries.
-    evidence
-        States, collections of states and likelihoods; observed variables stay in their cliques.
-    root
-        The clique that the first pass goes to; in a forest each further tree has the clique of its lowest number.
+    The tree is a clique tree, such as `junction_tree(graph)` gives, with the scope of each factor, which has no
+    negative entries, in some clique; observed variables stay in their cliques. The first pass goes to the root; in a
+    forest each further tree has the clique of its lowest number.
 
     Raises
     ------

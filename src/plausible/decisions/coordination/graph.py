@@ -60,15 +60,9 @@ class CoordinationGraph(Frozen):
     Guestrin, Koller & Parr (2001), Multiagent planning with factored MDPs. Kok, Spaan & Vlassis (2003), Multi-robot
     decision making using coordination graphs. Koller & Friedman (2009), box 23.B.
 
-    Parameters
-    ----------
-    agents
-        Agent -> its actions, or their number.
-    values
-        Factors of any real numbers, and `ValueRule` objects; all add up. Names that are no agent's are the state's.
+    Agents map to their actions, or the number of these. Values are factors of any real numbers, and `ValueRule`
+    objects; all add up. Names that are no agent's are the state's.
 
-    Examples
-    --------
     >>> team = CoordinationGraph(
     ...     {"one": ["pass", "dribble"], "two": ["run", "wait"], "three": ["run", "wait"]},
     ...     [

@@ -38,19 +38,10 @@ def exact_plan(
     All that the device may be is listed, where that is short enough, and states in which the same is believed are
     worked out once.
 
-    Parameters
-    ----------
-    session
-        Where to begin; a troubleshooter is started.
-    max_states
-        How many different states of knowledge may be visited; more raise `TooLarge`.
-    depth
-        How many steps to plan, one after the other; what comes after them then costs what the advice estimates.
-    time_limit
-        Seconds after which the plan is given up, with `TooLarge`.
+    A troubleshooter in place of a session is started. More than `max_states` different states of knowledge raise
+    `TooLarge`, and so does a plan that takes longer than the time limit. With a `depth` so many steps are planned, one
+    after the other; what comes after them then costs what the advice estimates.
 
-    Examples
-    --------
     >>> import plausible as pb
     >>> from plausible.decisions import Costs, Troubleshooter, plan_text
     >>> car = pb.BayesianNetwork(

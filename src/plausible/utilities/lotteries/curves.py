@@ -157,17 +157,9 @@ class SShapedCurve(ScaledCurve):
 
     The step from no debt to a debt is felt more than the step from a debt to twice that.
 
-    Parameters
-    ----------
-    gain_exponent, loss_exponent
-        r and s, above 0 and usually below 1.
-    loss_weight
-        λ: how much more a loss is felt than a gain.
-    reference
-        Where gains begin; its utility is the `shift`.
+    The exponents r and s are above 0 and usually below 1; the weight λ is how much more a loss is felt than a gain.
+    Gains begin at the reference, whose utility is the `shift`.
 
-    Examples
-    --------
     >>> curve = SShapedCurve(0.5, 0.5, loss_weight=2.0)
     >>> curve(4.0), curve(-4.0), curve.inverse(-4.0)
     (2.0, -4.0, -4.0)
