@@ -1,4 +1,4 @@
-"""Options of methods are checked where a method is made: what is no number is refused there."""
+"""Options are checked where a method is made or a function is called: what is no number is refused there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from importlib import import_module
 
 import pytest
 
+import plausible as pb
 from plausible.errors import InvalidArgument
 
 ROOMS = ["search", "inference", "learn", "causal", "decisions", "utilities"]
@@ -50,3 +51,41 @@ def test_no_option_takes_what_is_no_number(made, option):
 
 def test_there_are_options_to_check():
     assert len(OPTIONS) > 100
+
+
+ROWS = {"a": [0, 1] * 6, "b": [0, 0, 1, 1] * 3, "c": [0, 1, 1] * 4}
+OIL = pb.examples.load("oil")
+#: Functions as they are called with one option more.
+CALLS = {
+    pb.learn.em: (("a -> b -> c", ROWS), "restarts tolerance max_steps time_limit"),
+    pb.learn.variational_bayes: (("a -> b -> c", ROWS), "restarts tolerance max_steps time_limit"),
+    pb.learn.expectation_propagation: (("a -> b -> c", ROWS), "damping tolerance max_steps time_limit"),
+    pb.learn.cluster_by_variational_bayes: ((ROWS,), "num_clusters"),
+    pb.learn.choose_clusters: ((ROWS, [1]), "restarts"),
+    pb.learn.find_hidden: ((ROWS, pb.DAG("a -> b; a -> c; b -> c")), "num_states max_groups restarts time_limit"),
+    pb.learn.learn_latent_tree: ((ROWS,), "num_states restarts"),
+    pb.learn.learn_selective_clustering: ((ROWS,), "num_clusters"),
+    pb.learn.cross_validate: ((ROWS, "chow-liu"), "num_folds"),
+    pb.learn.learning_curve: ((ROWS, "chow-liu", [5]), "repeats share"),
+    pb.learn.recovery_curve: ((pb.examples.load("cancer"), "chow-liu", [20]), "repeats"),
+    pb.learn.markov_blanket: ((ROWS, "a"), "alpha"),
+    pb.learn.structure_from_blankets: ((ROWS,), "alpha"),
+    pb.learn.parents_and_children: ((ROWS, "a"), "alpha max_given"),
+    pb.learn.structure: ((ROWS,), "escapes time_limit"),
+    pb.causal.fci: ((ROWS,), "max_path_length alpha max_given"),
+    pb.causal.learn_responses: (("a -> b", ROWS), "num_draws burn_in num_chains"),
+    pb.causal.response_evidence: (("a -> b", ROWS), "num_particles"),
+    pb.decisions.utility_tornado: ((OIL,), "amount"),
+    pb.decisions.count_plans: ((), "num_actions"),
+}
+#: Others that an option needs.
+BESIDE = {pb.decisions.count_plans: {"sizes": [2]}}
+ASKED = [(function, option) for function, (_, options) in CALLS.items() for option in options.split()]
+
+
+@pytest.mark.parametrize(("function", "option"), ASKED, ids=lambda part: getattr(part, "__name__", part))
+def test_no_function_takes_an_option_that_is_no_number(function, option):
+    """The error names the option."""
+    arguments, _ = CALLS[function]
+    with pytest.raises(InvalidArgument, match=option):
+        function(*arguments, **BESIDE.get(function, {}), **{option: math.nan})
