@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 import plausible as pb
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, UnknownVariable
 
 ROOMS = ["search", "inference", "learn", "causal", "decisions", "utilities"]
 #: Estimators hold what they are given until they are fitted, engines look at their limits when they are asked, and a
@@ -89,3 +89,30 @@ def test_no_function_takes_an_option_that_is_no_number(function, option):
     arguments, _ = CALLS[function]
     with pytest.raises(InvalidArgument, match=option):
         function(*arguments, **BESIDE.get(function, {}), **{option: math.nan})
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [pb.learn.MixtureClustering(2), pb.learn.DirichletProcessMixture(), pb.learn.NaiveBayesClassifier()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_nothing_is_told_before_it_was_fitted(estimator):
+    """Each method that needs no other class says so, whatever it is given."""
+    asked = [name for name in dir(estimator) if not name.startswith(("_", "fit", "get_", "set_", "k_means"))]
+    methods = [method for name in asked if callable(method := getattr(type(estimator), name, None))]
+    assert len(methods) > 1
+    for method in methods:
+        needed = [part for part in inspect.signature(method).parameters.values() if part.default is part.empty]
+        with pytest.raises(pb.learn.NotFitted):
+            method(estimator, *[ROWS] * (len(needed) - 1))
+
+
+@pytest.mark.parametrize(
+    "learn",
+    [pb.learn.em, pb.learn.parameters, pb.learn.parameter_posterior, pb.learn.variational_bayes],
+    ids=lambda learn: learn.__name__,
+)
+def test_a_prior_for_a_variable_that_is_not_there_is_refused(learn):
+    """By the name that is wrong, and with the one that may be meant."""
+    with pytest.raises(UnknownVariable, match=r"'bb'.*'b'"):
+        learn("a -> b", {"a": [0, 1, 1], "b": [1, 0, 1]}, {"bb": pb.learn.K2()})
