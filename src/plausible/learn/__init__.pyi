@@ -209,11 +209,6 @@ from plausible.learn.learned_parameters import fit_parameters as fit_parameters
 from plausible.learn.learned_parameters import learn_parameters as _learn_parameters
 from plausible.learn.learned_structure import StructureResult as StructureResult
 from plausible.learn.learned_structure import learn_structure as _learn_structure
-from plausible.learn.undirected.priors import GaussianPrior as GaussianPrior
-from plausible.learn.undirected.priors import GroupPrior as GroupPrior
-from plausible.learn.undirected.priors import HyperbolicPrior as HyperbolicPrior
-from plausible.learn.undirected.priors import LaplacePrior as LaplacePrior
-from plausible.learn.undirected.priors import WeightPrior as WeightPrior
 from plausible.learn.missingness.diagnosis import MissingnessReport as MissingnessReport
 from plausible.learn.missingness.diagnosis import ProportionBounds as ProportionBounds
 from plausible.learn.missingness.diagnosis import diagnose_missing as diagnose_missing
@@ -328,6 +323,11 @@ from plausible.learn.structures.exact.parent_sets import find_parent_sets as fin
 from plausible.learn.structures.knowledge import FoundGraph as FoundGraph
 from plausible.learn.structures.knowledge import Knowledge as Knowledge
 from plausible.learn.structures.local import ClassWalks as ClassWalks
+from plausible.learn.undirected.priors import GaussianPrior as GaussianPrior
+from plausible.learn.undirected.priors import GroupPrior as GroupPrior
+from plausible.learn.undirected.priors import HyperbolicPrior as HyperbolicPrior
+from plausible.learn.undirected.priors import LaplacePrior as LaplacePrior
+from plausible.learn.undirected.priors import WeightPrior as WeightPrior
 from plausible.search.ascent import LBFGS as LBFGS
 from plausible.search.ascent import ConjugateGradient as ConjugateGradient
 from plausible.search.ascent import SteepestAscent as SteepestAscent
