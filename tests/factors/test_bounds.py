@@ -207,6 +207,11 @@ def test_estimators_are_judged_by_bias_and_spread():
         lambda: confidence_interval(0.5, 0.25, 10, confidence=1.0),
         lambda: estimator_diagnostics([], 0.0),
         lambda: repetitions_for_error(0.1, acceptance=0.0),
+        lambda: repetitions_for_error(1.0),
+        lambda: repetitions_for_error(-0.1),
+        lambda: samples_for_relative_error(0.5, math.nan, 0.5),
+        lambda: samples_for_relative_error(0.0, 0.1, 0.5),
+        lambda: samples_for_absolute_error(0.0, 0.1),
         lambda: k_sigma_bound(0.0, 0.5, 10),
     ],
 )

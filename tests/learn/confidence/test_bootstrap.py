@@ -160,6 +160,8 @@ def test_the_text_lists_edges_that_occur_with_their_directions():
     ]
     assert found.to_frame()["direction"].tolist() == pytest.approx([5 / 9, 4 / 9, 1, 0])
     assert np.isnan(found.direction("A", "C"))
+    even = EdgeStrengths(("B", "A"), np.array([[0.0, 0.4], [0.4, 0.0]]), None, None, "ties", is_posterior=True)
+    assert str(even).splitlines()[1:] == ["0.800  A -> B  (0.500)"]  # of two directions the first by name
 
 
 def test_no_share_of_graphs_exceeds_one():
