@@ -224,7 +224,14 @@ def test_arguments_out_of_range_are_refused(call):
 @pytest.mark.parametrize("count", [math.nan, math.inf, -math.inf, 10**400, 0, 1.5])
 def test_counts_are_positive_whole_numbers(count):
     """nan, inf and what no float holds are none."""
-    for question in (lambda m: hoeffding_bound(0.1, m), lambda m: hoeffding_epsilon(m, 0.1), repetition_error):
+    questions = (
+        lambda m: hoeffding_bound(0.1, m),
+        lambda m: hoeffding_epsilon(m, 0.1),
+        lambda m: normal_approximation(0.0, 1.0, m),
+        lambda m: BernoulliTrials(0.5, m),
+        repetition_error,
+    )
+    for question in questions:
         refuses(InvalidArgument, "positive whole number", question, count)
 
 
