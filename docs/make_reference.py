@@ -15,7 +15,7 @@ from typing import Any
 
 import plausible
 from plausible.base.common_options import COMMON_OPTIONS
-from plausible.base.display import repr_of_print
+from plausible.base.records import repr_of_print
 
 PAGE = Path(__file__).with_name("reference.md")
 

@@ -18,8 +18,7 @@ import pandas as pd
 import pytest
 
 import plausible as pb
-from plausible.base.display import TextTable, html_of
-from plausible.base.records import to_plain
+from plausible.base.records import TextTable, html_of, to_plain
 from plausible.errors import UnknownVariable
 from plausible.inference import QueryInfo
 from plausible.models import FactorGraph

@@ -34,7 +34,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from plausible.base.plain_values import counted, shortened, shown
+from plausible.base.records import counted, shortened, shown
 from plausible.base.remedies import Piece, Remedy, Words, in_words, told_remedies
 
 __all__ = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.base.plain_values import plain, shown
+from plausible.base.records import plain, shown
 from plausible.errors import PlausibleError
 
 ONE, YES, NO = np.int64(1), np.str_("yes"), np.str_("no")

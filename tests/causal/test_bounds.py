@@ -12,7 +12,7 @@ import pytest
 from bounds_oracle import random_units
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.query import counterfactual
-from plausible.causal.functional.conversion import functional_model, trial_model
+from plausible.causal.functional.model import functional_model, trial_model
 from plausible.causal.functional.responses import HIRING, ResponseVariable
 from plausible.causal.partial.bounds import bounds
 from plausible.causal.partial.checks import falsification

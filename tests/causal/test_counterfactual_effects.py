@@ -17,8 +17,7 @@ from plausible.causal.counterfactuals.contrasts import (
 )
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.repair import rank_repairs, repair, single_fault_repairs
-from plausible.causal.functional.conversion import functional_model
-from plausible.causal.functional.model import FunctionalModel
+from plausible.causal.functional.model import FunctionalModel, functional_model
 from plausible.cpds import DeterministicCPD, NoisyOr, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported, TooLarge, UnknownVariable
 from plausible.models import BayesianNetwork

@@ -9,8 +9,7 @@ import pytest
 from functional_oracle import random_mechanisms, random_settings
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.query import abduct, counterfactual, parallel_worlds, twin_network
-from plausible.causal.functional.conversion import trial_model
-from plausible.causal.functional.model import FunctionalModel
+from plausible.causal.functional.model import FunctionalModel, trial_model
 from plausible.causal.functional.responses import COMPLIANCE, HIRING, OUTCOME, ResponseVariable
 from plausible.cpds import TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, TooLarge, UnknownVariable

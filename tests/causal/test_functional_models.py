@@ -11,8 +11,7 @@ from functional_oracle import random_mechanisms, random_settings
 from network_oracle import random_network
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.query import counterfactual
-from plausible.causal.functional.conversion import functional_model, observational_network, trial_model
-from plausible.causal.functional.model import FunctionalModel
+from plausible.causal.functional.model import FunctionalModel, functional_model, observational_network, trial_model
 from plausible.causal.functional.responses import COMPLIANCE, HIRING, OUTCOME, ResponseVariable, Vocabulary
 from plausible.cpds import DeterministicCPD, NoisyOr, TableCPD
 from plausible.errors import (

@@ -25,7 +25,7 @@ from plausible.graphs.classes import (
     is_interventionally_equivalent,
 )
 from plausible.learn.confidence.model_average import bootstrap
-from plausible.learn.estimation.likelihood import log_likelihood
+from plausible.learn.estimation.families import log_likelihood
 from plausible.learn.estimation.priors import BDeu, Dirichlet
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.learned_structure import learn_structure

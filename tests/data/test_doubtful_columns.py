@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import plausible as pb
-from plausible.data.doubtful import DoubtfulColumns
+from plausible.data.column_types import DoubtfulColumns
 from plausible.data.table import Table
 
 ROWS = 60

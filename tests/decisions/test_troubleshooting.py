@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from plausible.causal.counterfactuals.repair import repair, single_fault_repairs
-from plausible.causal.functional.conversion import functional_model
-from plausible.causal.functional.model import FunctionalModel
+from plausible.causal.functional.model import FunctionalModel, functional_model
 from plausible.cpds import DeterministicCPD, NoisyOr, TableCPD
 from plausible.decisions.troubleshooting.beliefs import enumerate_profiles
 from plausible.decisions.troubleshooting.device import Costs, read_costs

@@ -16,8 +16,7 @@ from plausible.inference.engines import Enumeration
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout, Collapse, blocking_factor, live_states, num_islands
 from plausible.inference.sampling.chains import Gibbs
-from plausible.kernels.chain_arrays import ChainArrays
-from plausible.kernels.gibbs import gibbs_sweeps, uniform
+from plausible.kernels.gibbs import ChainArrays, gibbs_sweeps, uniform
 from plausible.models import MarkovNetwork
 from plausible.variables import Evidence, Variable, jeffrey
 

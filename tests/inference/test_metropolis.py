@@ -14,8 +14,7 @@ from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.directed_sampling import LikelihoodWeighting
 from plausible.inference.sampling.metropolis import Metropolis
-from plausible.kernels.chain_arrays import ChainArrays
-from plausible.kernels.gibbs import metropolis_sweeps
+from plausible.kernels.gibbs import ChainArrays, metropolis_sweeps
 from plausible.variables import Evidence, Variable
 
 NONE = Evidence.read({}, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plausible.kernels.censoring import censor, passed_back, solve_censored
+from plausible.kernels.markov_chain import censor, passed_back, solve_censored
 
 
 def chain(seed, size, leak):

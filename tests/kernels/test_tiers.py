@@ -25,7 +25,7 @@ from plausible.kernels.jit import Kernel, use_tier
 
 SOURCE = Path(plausible.__file__).parent
 #: Needs problems too large for a clique tree.
-RARE = {"backtracking.find_possible"}
+RARE = {"depth_first.find_possible"}
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,8 @@ from kernel_calls import copied, flat
 from plausible.engine import batch
 from plausible.engine.compilation import compile_program
 from plausible.kernels import (
-    contingency,
     counting,
     downward,
-    family_terms,
     graph_moves,
     row_groups,
     rows,
@@ -218,7 +216,7 @@ CASES = {
     vectors.quotients: lambda rng: (np.abs(_numbers(rng, 5)), np.abs(_numbers(rng, 5)), 0.3),
     vectors.log_quotients: lambda rng: (np.abs(_numbers(rng, 5)), _logs(rng, 5), 0.3),
     downward._sum_around: lambda rng: (_numbers(rng, 2 * 3 * 4), 4, np.empty(3)),
-    family_terms.sum_family_terms: lambda rng: (
+    counting.sum_family_terms: lambda rng: (
         rng.integers(0, 5, (2, 3, 2)),
         rng.random(5),
         rng.random(10),
@@ -226,7 +224,7 @@ CASES = {
     ),
     graph_moves._unite: lambda rng: (rng.random(5) < 0.5, rng.random(5) < 0.5),
     graph_moves.best_additions: _additions_case,
-    contingency.measure_dependence: _dependence_case,
+    counting.measure_dependence: _dependence_case,
     counting.count_by_sets: _sets_case,
     counting.count_extensions: _extensions_case,
     counting.count_rows: _count_case,

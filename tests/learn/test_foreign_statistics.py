@@ -15,7 +15,7 @@ from plausible.learn.confidence.exact_posterior import enumerate_posterior
 from plausible.learn.constraint_based.blanket_structure import markov_blanket, structure_from_blankets
 from plausible.learn.constraint_based.parents_and_children import parents_and_children
 from plausible.learn.constraint_based.pc import pc
-from plausible.learn.estimation.likelihood import data_fragmentation, graph_log_likelihood
+from plausible.learn.estimation.families import data_fragmentation, graph_log_likelihood
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.independence.gaussian_tests import read_test
 from plausible.learn.learned_parameters import fit_parameters

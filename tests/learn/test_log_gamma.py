@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from plausible.graphs import DAG
-from plausible.learn.bayesian.family_tables import FamilyTables
-from plausible.learn.estimation.family_posterior import log_rising
-from plausible.learn.estimation.priors import Dirichlet
+from plausible.learn.bayesian.completion_problem import FamilyTables
+from plausible.learn.estimation.priors import Dirichlet, log_rising
 from plausible.learn.incomplete_scores.score import score_incomplete
 from plausible.learn.incomplete_scores.task import ScoreOptions
 from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet

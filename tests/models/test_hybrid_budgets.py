@@ -14,7 +14,7 @@ from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.inference.hybrid import hybrid_model
 from plausible.models import BayesianNetwork, HybridEngine
-from plausible.models.exact_engine import ExactEngine
+from plausible.models.compiled_engines import ExactEngine
 from plausible.variables import Variable
 
 SMALL = Budget(bytes=2**20)

@@ -18,8 +18,7 @@ from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, LogisticCP
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.inference.gaussian.rows import GaussianBlock
 from plausible.models import BayesianNetwork
-from plausible.models.exact_engine import ExactEngine
-from plausible.models.hybrid_engine import HybridEngine
+from plausible.models.compiled_engines import ExactEngine, HybridEngine
 from plausible.models.numbers import regression_of
 from plausible.variables import Variable
 

@@ -1,15 +1,16 @@
-"""Checks of the options of engines and methods, and of labels: each refuses by name what it can not use."""
+"""Checks of the options of engines and methods, and of labels and seeds: each refuses by name what it can not use."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.plain_values import shortened, shown
+from plausible.base.records import shortened, shown
 from plausible.base.remedies import Argument
 from plausible.errors import InvalidArgument
 
@@ -154,3 +155,21 @@ def _labelled(index: Any, values: list[Any]) -> list[Any] | dict[Any, Any]:
     if not index.is_unique:
         raise InvalidArgument(f"{shown(index[index.duplicated()][0])} stands twice among the labels of a pandas table.")
     return dict(zip(index.tolist(), values, strict=True))
+
+
+#: A whole number that is not negative, a generator, or `None` for numbers that differ from run to run.
+Seed: TypeAlias = int | np.random.Generator | None
+
+
+def generator_of(seed: Seed) -> np.random.Generator:
+    """The generator that a seed stands for; a generator stands for itself and goes on where it is.
+
+    >>> generator_of(1).integers(10, size=3).tolist() == generator_of(1).integers(10, size=3).tolist()
+    True
+    """
+    if not isinstance(seed, bool):
+        with suppress(TypeError, ValueError):
+            return np.random.default_rng(seed)
+    raise InvalidArgument(
+        f"seed= takes a whole number that is not negative, or a numpy.random.Generator; not {seed!r}."
+    )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from plausible.base.plain_values import shortened
-from plausible.base.records import Result, record
+from plausible.base.records import Result, record, shortened
 
 #: The value of an argument that is named without one.
 _NO_VALUE = object()

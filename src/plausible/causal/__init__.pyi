@@ -92,11 +92,11 @@ from plausible.causal.expressions.tree import probability as probability
 from plausible.causal.expressions.tree import product_of as product_of
 from plausible.causal.expressions.tree import sum_over as sum_over
 from plausible.causal.functional.additive_equations import AdditiveEquations as AdditiveEquations
-from plausible.causal.functional.conversion import functional_model as functional_model
-from plausible.causal.functional.conversion import observational_network as observational_network
-from plausible.causal.functional.conversion import trial_model as trial_model
 from plausible.causal.functional.linear_equations import LinearEquations as LinearEquations
 from plausible.causal.functional.model import FunctionalModel as FunctionalModel
+from plausible.causal.functional.model import functional_model as functional_model
+from plausible.causal.functional.model import observational_network as observational_network
+from plausible.causal.functional.model import trial_model as trial_model
 from plausible.causal.functional.responses import COMPLIANCE as COMPLIANCE
 from plausible.causal.functional.responses import HIRING as HIRING
 from plausible.causal.functional.responses import OUTCOME as OUTCOME

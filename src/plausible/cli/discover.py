@@ -18,7 +18,7 @@ from plausible.cli.graph_learning import search_note, time_left, time_used, told
 from plausible.cli.options import option
 from plausible.cli.output import input_name, is_standard, json_text, print_answer
 from plausible.cli.terminal import progress_bar
-from plausible.data.intervention_marks import are_targets
+from plausible.data.column_types import are_targets
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.graphs import PAG, PDAG

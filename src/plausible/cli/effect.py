@@ -33,7 +33,7 @@ from plausible.cli.evidence import EFFECTS, EffectText, Term, named_states, name
 from plausible.cli.options import AsJson, EffectOption, MaybeGraph, MissingMarkers, MissingRows, argument, option
 from plausible.cli.output import check_one_reader, is_standard, picked, piped_bytes, print_answer, print_line
 from plausible.cli.source import format_of, read_bayesian
-from plausible.data.intervention_marks import are_targets
+from plausible.data.column_types import are_targets
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, ModelContradicted, NotIdentifiable, counted, suggestion
 from plausible.graphs import DAG, CausalGraph

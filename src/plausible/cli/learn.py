@@ -29,7 +29,7 @@ from plausible.cli.terminal import progress_bar
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable, counted, suggestion, warn_caller
 from plausible.graphs import DAG
-from plausible.learn.estimation.knowledge import UnidentifiedParameters
+from plausible.learn.estimation.families import UnidentifiedParameters
 from plausible.learn.estimation.priors import read_prior
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.available import complete_rows

@@ -20,7 +20,7 @@ from plausible.cli.output import check_one_reader, input_name, is_standard, prin
 from plausible.cli.source import read_graph_or_network, read_network
 from plausible.cli.tables import Chunk, ColumnKind, TableReader, cells_of, check_output, kind_of, new_table, open_table
 from plausible.cli.terminal import facts, progress_bar
-from plausible.data.missing_values import MISSING_WORDS, MissingValues
+from plausible.data.factorizing import MISSING_WORDS, MissingValues
 from plausible.data.table import Table
 from plausible.errors import (
     ImpossibleEvidence,
@@ -35,13 +35,12 @@ from plausible.errors import (
 )
 from plausible.graphs import DAG
 from plausible.io import Network
-from plausible.learn.estimation.likelihood import log_likelihood
+from plausible.learn.estimation.families import log_likelihood
 from plausible.learn.evaluation.measures import score_graph
 from plausible.learn.learned_structure import usual_score
 from plausible.learn.scores.reading import SCORES
 from plausible.models import BayesianNetwork
-from plausible.models.exact_engine import ExactEngine
-from plausible.models.hybrid_engine import HybridEngine
+from plausible.models.compiled_engines import ExactEngine, HybridEngine
 from plausible.variables import State, Variable
 from plausible.variables.variable import is_missing
 

@@ -14,11 +14,11 @@ from plausible.cli.options import AsJson, ContinuousColumns, DataFile, MissingMa
 from plausible.cli.output import check_one_reader, is_standard, output_name, print_answer
 from plausible.cli.source import read_bayesian
 from plausible.cli.tables import ColumnKind, cells_of, check_output, new_table, open_table
-from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.discretization import Discretizer
-from plausible.data.table import Table
+from plausible.data.sources import WHOLE_NUMBER
+from plausible.data.table import Table, state_columns
 from plausible.errors import InvalidArgument, counted, suggestion
-from plausible.learn.missingness.cells import state_columns, table_cells
+from plausible.learn.missingness.fillers import table_cells
 from plausible.learn.missingness.imputation import ImputationMethod, impute, multiple_imputation
 from plausible.models import BayesianNetwork
 

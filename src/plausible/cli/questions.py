@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import numpy as np
 
 from plausible.causal.counterfactuals.query import counterfactual
-from plausible.causal.functional.conversion import Coupling, functional_model
+from plausible.causal.functional.model import Coupling, functional_model
 from plausible.cli import options
 from plausible.cli.commands import command
 from plausible.cli.evidence import (

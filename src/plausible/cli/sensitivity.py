@@ -6,7 +6,7 @@ import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, cast
 
-from plausible.base.display import TextTable
+from plausible.base.records import TextTable
 from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, plain, read_findings, shielded, split_finding, state_of
 from plausible.cli.options import AsJson, EventText, EvidenceTexts, ModelSource, argument, option

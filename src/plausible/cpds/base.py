@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable
 from plausible.base.frozen import Frozen
-from plausible.cpds.display import TextLines, given_text
-from plausible.cpds.reading import state_index
+from plausible.base.records import TextTable
+from plausible.cpds.reading import TextLines, given_text, state_index
 from plausible.errors import InvalidArgument, InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries, table_shape, wide

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.cpds.base import CPD, Columns, slice_at
-from plausible.cpds.display import TextLines, state_label
 from plausible.cpds.linear_gaussian import GaussianCPD, LinearGaussianCPD, gaussian_text
 from plausible.cpds.reading import (
+    TextLines,
     VariableLike,
     name_of,
     numbers,
@@ -21,6 +21,7 @@ from plausible.cpds.reading import (
     record_field,
     record_list,
     state_index,
+    state_label,
 )
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors.alignment import num_entries
@@ -223,7 +224,6 @@ class ConditionalGaussianCPD(GaussianCPD):
 
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
-        """The inverse of `to_record`."""
         shape = tuple(parent.num_states for parent in parents if not parent.is_continuous)
         continuous = [parent.name for parent in parents if parent.is_continuous]
         listed = record_list(variable, record, "coefficients")

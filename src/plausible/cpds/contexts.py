@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Flags, Floats, Positions
-from plausible.base.display import html_of_print
+from plausible.base.records import html_of_print
 from plausible.cpds.base import CPD, Columns
 from plausible.errors import InvalidCPD, TooLarge
 from plausible.factors import Factor

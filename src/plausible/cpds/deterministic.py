@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
-from plausible.base.display import TextTable
+from plausible.base.records import TextTable
 from plausible.cpds.base import CPD, Columns, slice_at
-from plausible.cpds.display import TextLines, excerpt
 from plausible.cpds.reading import (
+    TextLines,
     VariableLike,
     check_discrete,
+    excerpt,
     name_of,
     place_text,
     read_child,
@@ -146,7 +147,6 @@ class DeterministicCPD(CPD):
 
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
-        """The inverse of `to_record`."""
         check_discrete(variable, parents, "A deterministic CPD")
         results = states_at(variable, record_list(variable, record, "positions"))
         if len(results) != num_entries(parents):

@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import format_number
+from plausible.base.records import format_number
 from plausible.cpds.base import CPD, Columns
-from plausible.cpds.display import TextLines, linear_text
 from plausible.cpds.reading import (
+    TextLines,
     VariableLike,
+    linear_text,
     name_of,
     numbers,
     read_continuous_child,
@@ -184,7 +185,6 @@ class LinearGaussianCPD(GaussianCPD):
 
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
-        """The inverse of `to_record`."""
         fields = ("intercept", "coefficients", "variance")
         intercept, coefficients, variance = (record_field(variable, record, field) for field in fields)
         return cls(variable, intercept, coefficients, variance, parents)

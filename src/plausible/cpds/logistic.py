@@ -9,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, format_number
+from plausible.base.records import TextTable, format_number
 from plausible.cpds.base import CPD, Columns
-from plausible.cpds.display import excerpt, state_label
 from plausible.cpds.reading import (
     VariableLike,
+    excerpt,
     name_of,
     numbers,
     read_child,
     read_parents,
     record_list,
+    state_label,
     values_by_parent,
 )
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
@@ -244,7 +245,6 @@ class LogisticCPD(CPD):
 
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
-        """The inverse of `to_record`."""
         names = tuple(parent.name for parent in parents)
         intercept, weights, codes = (record_list(variable, record, f) for f in ("intercept", "weights", "codes"))
         arrays = [numbers(weight, f"A weight in the record of {variable.name!r}") for weight in weights]

@@ -9,14 +9,15 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Positions
 from plausible.cpds.base import CPD, Columns
-from plausible.cpds.display import TextLines, state_label
 from plausible.cpds.reading import (
+    TextLines,
     VariableLike,
     check_discrete,
     name_of,
     read_child,
     read_parents,
     record_list,
+    state_label,
     states_at,
 )
 from plausible.errors import InvalidCPD, UnknownState

@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, format_number
 from plausible.base.options import by_label
+from plausible.base.records import TextTable, format_number
 from plausible.cpds.base import Columns
-from plausible.cpds.display import excerpt, state_header, state_label
 from plausible.cpds.noisy_or import IndependentCauses, log_complement
 from plausible.cpds.reading import (
     Row,
     VariableLike,
     check_discrete,
     check_row,
+    excerpt,
     keyed_rows,
     name_of,
     normalized_rows,
@@ -27,6 +27,8 @@ from plausible.cpds.reading import (
     read_parents,
     read_row,
     record_field,
+    state_header,
+    state_label,
     values_by_parent,
 )
 from plausible.errors import InvalidCPD
@@ -174,7 +176,6 @@ class NoisyMax(IndependentCauses):
 
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
-        """The inverse of `to_record`."""
         effects, leak = (record_field(variable, record, field) for field in ("effects", "leak"))
         return cls(variable, parents, effects, leak)
 

@@ -9,17 +9,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, format_number
+from plausible.base.records import TextTable, format_number
 from plausible.cpds.base import CPD, Columns
-from plausible.cpds.display import excerpt, state_header
 from plausible.cpds.reading import (
     VariableLike,
     check_discrete,
+    excerpt,
     name_of,
     probability,
     read_child,
     read_parents,
     record_field,
+    state_header,
     state_index,
     states_at,
     values_by_parent,
@@ -49,7 +50,9 @@ class IndependentCauses(CPD):
         """A factor of each parent alone where the child is observed in its lowest state; else as `to_factors`."""
         if observed.get(self.variable.name) != 0:
             return self.to_factors()
-        return no_effect_factors(self.parents, *self._effects_and_leak())
+        effects, leak = self._effects_and_leak()  # P(Y = lowest | x) = Π_i P(Y_i = lowest | x_i)
+        alone = (Factor((parent,), effect[:, 0]) for parent, effect in zip(self.parents, effects, strict=True))
+        return (Factor.scalar(float(leak[0])), *alone)
 
     @property
     def auxiliaries(self) -> tuple[Variable, ...]:
@@ -102,12 +105,6 @@ def _maximum_table(effect: Floats) -> Floats:
     table[at, :, at] = np.minimum(np.cumsum(effect, axis=-1), 1.0).T
     table[-1, :, -1] = 1.0
     return table
-
-
-def no_effect_factors(parents: Sequence[Variable], effects: Sequence[Floats], leak: Floats) -> tuple[Factor, ...]:
-    """P(Y = lowest | x) = Π_i P(Y_i = lowest | x_i): a factor for each parent, and a number for the leak."""
-    pairs = zip(parents, effects, strict=True)
-    return (Factor.scalar(float(leak[0])), *(Factor((parent,), effect[:, 0]) for parent, effect in pairs))
 
 
 def log_complement(logs: Floats) -> Floats:
@@ -262,7 +259,6 @@ class NoisyOr(IndependentCauses):
 
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
-        """The inverse of `to_record`."""
         positions = values_by_parent(
             variable.name, "active positions", tuple(p.name for p in parents), record_field(variable, record, "active")
         )

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
-from plausible.base.display import format_number, html_of_print
+from plausible.base.records import format_number, html_of_print
 from plausible.cpds.contexts import Box, ContextCPD, Nodes, box_text, leaf_box, partition
-from plausible.cpds.display import TextLines
 from plausible.cpds.reading import (
+    TextLines,
     VariableLike,
     check_discrete,
     name_of,
@@ -72,7 +72,8 @@ class Rule:
         return f"Rule({dict(self.context)!r}, {self.probability!r})"
 
     def __str__(self) -> str:
-        inside = ", ".join(f"{name}={_value_text(value)}" for name, value in self.context.items())
+        texts = {n: "|".join(map(str, value)) if _is_several(value) else value for n, value in self.context.items()}
+        inside = ", ".join(f"{name}={text}" for name, text in texts.items())
         return f"{inside or 'always'}: {format_number(self.probability)}"
 
     _repr_html_ = html_of_print
@@ -203,7 +204,6 @@ class RuleCPD(ContextCPD):
 
     @property
     def _rows(self) -> Floats:
-        """The distribution in each context: shape `(contexts, states)`."""
         self._require_bound()
         return self._probabilities[self._members]
 
@@ -232,7 +232,6 @@ class RuleCPD(ContextCPD):
 
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
-        """The inverse of `to_record`."""
         scope = (*parents, variable)
         rules = []
         for rule in record_list(variable, record, "rules"):
@@ -281,7 +280,3 @@ def _read_only(value: Any) -> Any:
     if not _is_several(value) or isinstance(value, Hashable):
         return value
     return frozenset(value) if isinstance(value, Set) else tuple(value)
-
-
-def _value_text(value: Any) -> str:
-    return "|".join(map(str, value)) if _is_several(value) else str(value)

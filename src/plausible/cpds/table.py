@@ -10,20 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable
 from plausible.base.options import by_label
+from plausible.base.records import TextTable
 from plausible.cpds.base import CPD, Columns
-from plausible.cpds.display import TextLines, heading, row_text
 from plausible.cpds.reading import (
     MAX_ROUNDING,
     BadRow,
     Rounding,
     Row,
+    TextLines,
     VariableLike,
     check_discrete,
     check_key,
     check_row,
     checked_rows,
+    heading,
     keyed_rows,
     name_of,
     normalized_rows,
@@ -32,6 +33,7 @@ from plausible.cpds.reading import (
     read_parents,
     read_row,
     record_field,
+    row_text,
 )
 from plausible.errors import InvalidCPD, NotSupported
 from plausible.factors import Factor
@@ -84,7 +86,8 @@ class TableCPD(CPD):
         states: Iterable[State] | int | None = None,
     ) -> None:
         name = name_of(variable)
-        given = _with_labels(values)
+        given = by_label(values)  # by their labels what came from pandas: a table, or the rows in a list
+        given = [by_label(row) for row in given] if isinstance(given, list) else given
         if isinstance(given, Mapping):
             self._values, self._keyed = None, _plain(name, given, parents)
             self.variable = _child(variable, states, next(iter(self._keyed.values())))
@@ -267,7 +270,6 @@ class TableCPD(CPD):
 
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
-        """The inverse of `to_record`."""
         check_discrete(variable, parents, "A table")
         shape = [v.num_states for v in (*parents, variable)]
         flat = _as_array(variable.name, record_field(variable, record, "values"))
@@ -310,12 +312,6 @@ def _as_array(name: str, values: Any) -> Floats:
             "The arguments are TableCPD(variable, values, parents, states)."
         )
     return array
-
-
-def _with_labels(values: Any) -> Any:
-    """By their labels what came from pandas: a table, or the rows in a list."""
-    given = by_label(values)
-    return [by_label(row) for row in given] if isinstance(given, list) else given
 
 
 def _child(variable: VariableLike, states: Iterable[State] | int | None, row: Row) -> Variable:

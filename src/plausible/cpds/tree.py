@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import num_shown
+from plausible.base.records import num_shown
 from plausible.cpds.contexts import Box, Branching, ContextCPD, Nodes, box_text, leaf_box, leaf_boxes
-from plausible.cpds.display import TextLines, heading, row_text
 from plausible.cpds.reading import (
+    TextLines,
     VariableLike,
     check_discrete,
     check_row,
+    heading,
     name_of,
     normalized_rows,
     read_child,
@@ -23,6 +24,7 @@ from plausible.cpds.reading import (
     read_row,
     record_field,
     record_list,
+    row_text,
     state_index,
     states_at,
 )
@@ -199,7 +201,6 @@ class TreeCPD(ContextCPD):
 
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
-        """The inverse of `to_record`."""
         check_discrete(variable, parents, "A tree")
         nodes = [_read_node(variable, parents, node) for node in record_list(variable, record, "tree")]
         if not is_whole(nodes):

@@ -12,10 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats
-from plausible.data.column_types import read_column
+from plausible.data.column_types import (
+    doubt_of,
+    from_columns,
+    mark_columns,
+    read_column,
+    read_interventions,
+    warn_of_doubtful,
+)
 from plausible.data.columns import each_column, encode_small, equally_long, read_numbers
-from plausible.data.doubtful import doubt_of, warn_of_doubtful
-from plausible.data.intervention_marks import from_columns, mark_columns, read_interventions
 from plausible.data.sources import open_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.variables import Variable
@@ -161,7 +166,11 @@ class Table:
             *_stacked(encoded.values(), num_rows),
             None if weights is None else _read_weights(weights, num_rows),
             {} if interventions is None else read_interventions(interventions, encoded, num_rows, targets_in),
-            {} if columns is not None else _doubts({name: encoded[name] for name in encoded if name not in given}),
+            {
+                name: why
+                for name in encoded
+                if columns is None and name not in given and (why := doubt_of(name, *encoded[name]))
+            },
         )
 
     @classmethod
@@ -286,11 +295,6 @@ class Table:
         return f"Table({counted(self.num_rows, 'row')}, {variables}{f' ({told})' if told else ''})"
 
 
-def _doubts(columns: Mapping[str, tuple[Variable, NDArray[Any]]]) -> dict[str, str]:
-    doubts = {name: doubt_of(name, variable, column) for name, (variable, column) in columns.items()}
-    return {name: why for name, why in doubts.items() if why}
-
-
 _UNKNOWN = "though columns= names it"
 _NO_WEIGHTS = "which should have it as weights"
 _NO_TARGETS = "though interventions= names it as a column"
@@ -365,6 +369,11 @@ def _read_again(
 def _is_same(first: Variable, second: Variable) -> bool:
     """Whether columns of both are encoded alike, so that states are of the same types, too."""
     return first == second and list(map(type, first.states)) == list(map(type, second.states))
+
+
+def state_columns(table: Table) -> dict[str, Any]:
+    """Name -> its states (`None` where missing) or numbers (NaN where missing), in the order of the variables."""
+    return {name: table.values(name) for name in table.variables}
 
 
 def _read_weights(weights: Any, num_rows: int) -> Floats:

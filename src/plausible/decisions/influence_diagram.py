@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from plausible.base.display import TextTable, html_page, num_shown
 from plausible.base.method_names import own_methods
+from plausible.base.records import TextTable, html_page, num_shown
 from plausible.decisions import totals
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information import value

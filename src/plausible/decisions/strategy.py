@@ -10,9 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, html_page
 from plausible.base.frozen import Frozen, FrozenMapping
-from plausible.base.records import to_plain
+from plausible.base.records import TextTable, html_page, to_plain
 from plausible.cpds import TableCPD
 from plausible.cpds.reading import BadRow, checked_rows
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, suggestion

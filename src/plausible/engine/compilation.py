@@ -68,12 +68,6 @@ def best_elimination(scopes: Ints, scope_starts: Ints, sizes: Ints) -> Eliminati
     return best
 
 
-def given_elimination(scopes: Ints, scope_starts: Ints, sizes: Ints, order: Ints) -> Elimination:
-    """The run that eliminates in a given order."""
-
-    return Elimination(*eliminate(scopes, scope_starts, sizes, MIN_NEIGHBORS, order, 0, np.inf))
-
-
 Axes: TypeAlias = tuple[int, ...]
 
 #: Clique trees with more entries than this could not even be laid out.
@@ -121,7 +115,7 @@ def compile_program(
     run = (
         best_elimination(*joined, counts)
         if order is None
-        else given_elimination(*joined, counts, np.array(order, dtype=np.int64))
+        else Elimination(*eliminate(*joined, counts, MIN_NEIGHBORS, np.array(order, dtype=np.int64), 0, np.inf))
     )
     members, member_starts, parents = join_cliques(run.order, run.cliques, run.clique_starts, counts)
     _check_size(run, members, member_starts, counts)

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from plausible.base.arrays import Ints
-from plausible.base.display import html_of_print
+from plausible.base.records import html_of_print
 from plausible.errors import counted
 from plausible.kernels.blocks import Buffers, Layout
 from plausible.kernels.jit import steady

@@ -27,8 +27,7 @@ from plausible.kernels.downward import (
     read_joint,
     read_marginals,
 )
-from plausible.kernels.expectations import expect
-from plausible.kernels.tables import best_states, draw
+from plausible.kernels.tables import best_states, draw, expect
 from plausible.kernels.upward import (
     bound_sources,
     close_message,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, format_number
+from plausible.base.records import TextTable, format_number
 from plausible.errors import InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope, union_scope
 from plausible.factors.definite import (

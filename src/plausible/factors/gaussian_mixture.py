@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, format_number, num_shown
+from plausible.base.records import TextTable, format_number, num_shown
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, counted
 from plausible.factors.alignment import Scope, assignment_at, axes_named
 from plausible.factors.definite import LOG_2PI, Matrix, Vector, definite, real_numbers, semi_definite

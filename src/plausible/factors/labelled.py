@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.base.display import TextTable, format_number, num_shown
 from plausible.base.hints import FACTOR_HINTS, HintedNames
+from plausible.base.records import TextTable, format_number, num_shown
 from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import Scope, Table, assignment_at, scope_text

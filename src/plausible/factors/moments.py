@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, format_number
+from plausible.base.records import TextTable, format_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope
 from plausible.factors.definite import (
@@ -308,11 +308,11 @@ class MomentGaussian(GaussianValue):
         if set(left) & set(right):
             shared = self.names[next(iter(set(left) & set(right)))]
             raise InvalidFactor(f"{shared!r} stands on both sides of the mutual information.")
-        logs = [self._log_determinant(axes) for axes in (left + rest, right + rest, rest, left + right + rest)]
+        parts = [
+            self.marginal([self.names[a] for a in s]) for s in (left + rest, right + rest, rest, left + right + rest)
+        ]
+        logs = [part._definite("this mutual information").log_determinant for part in parts]
         return max(0.5 * (logs[0] + logs[1] - logs[2] - logs[3]), 0.0) / unit
-
-    def _log_determinant(self, axes: Sequence[int]) -> float:
-        return self.marginal([self.names[axis] for axis in axes])._definite("this mutual information").log_determinant
 
     def _definite(self, what: str) -> Definite:
         solver = definite(self.covariance)

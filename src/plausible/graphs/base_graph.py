@@ -6,9 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
-from plausible.base.display import html_page
 from plausible.base.hints import GRAPH_HINTS, Hinted
-from plausible.base.plain_values import shown
+from plausible.base.records import html_page, shown
 from plausible.errors import counted
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node, NodeIndex, Nodes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from plausible.base.display import html_of_print
+from plausible.base.records import html_of_print
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_pdag

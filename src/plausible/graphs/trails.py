@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Literal, Protocol
 
-from plausible.base.display import html_of_print
-from plausible.base.records import Result
+from plausible.base.records import Result, html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes

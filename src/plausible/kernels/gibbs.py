@@ -1,18 +1,80 @@
-"""Sweeps of Markov chains over blocks of discrete variables: Gibbs draws and Metropolis proposals.
+"""Sweeps of Markov chains over blocks of discrete variables, Gibbs draws and Metropolis proposals; random numbers.
 
 A chain keeps, for each block, the code of its joint state and, for each factor, the place in `tables` of its current
 entry. When a block moves, its links say how the places of its factors move along: see `BlockLinks`.
+
+Random numbers are those of SplitMix64 (Steele, Lea & Flood 2014), whose whole state is one word, or a counter's place.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
-from plausible.kernels.chain_arrays import BlockLinks, ChainArrays
+from plausible.base.arrays import Codes, Floats, Ints
 from plausible.kernels.jit import kernel
-from plausible.kernels.splitmix import STEP, hashed_uniform
+
+
+class BlockLinks(NamedTuple):
+    """Which factors each block of variables moves, and how."""
+
+    block_sizes: Ints  # Block b has the codes 0 .. block_sizes[b] - 1 for its joint states.
+    #: The factors that block b moves are `link_factors[link_starts[b]:link_starts[b + 1]]`.
+    link_starts: Ints
+    link_factors: Ints
+    #: Going from code c to code d moves the place of link k's factor in its table by `offsets[offset_starts[k] + d] -
+    #: offsets[offset_starts[k] + c]`.
+    offset_starts: Ints
+    offsets: Ints
+
+
+class ChainArrays(NamedTuple):
+    """What sweeps move on in place, a row for each chain."""
+
+    codes: Ints  # (chains, blocks): the joint state of each block
+    places: Ints  # (chains, factors): the place in the tables of each factor's current entry
+    generators: NDArray[np.uint64]  # A word for each chain: its random numbers go on from there
+    #: (chains, cells): the probabilities of the codes of all blocks, one block after the other, and their squares, are
+    #: added here; nothing is where there are no cells.
+    sums: Floats
+    squares: Floats
+    #: Blocks, and (chains, sweeps, watched blocks): their codes after each sweep.
+    watched: Ints
+    draws: Codes
+    accepted: Ints  # How many proposals each chain has taken
+
+    @classmethod
+    def unwatched(cls, codes: Ints, places: Ints, generators: NDArray[np.uint64]) -> ChainArrays:
+        """Chains of which nothing is kept but where they get to."""
+        count = len(codes)
+        nothing, draws = np.zeros((count, 0)), np.zeros((count, 0, 0), dtype=np.int32)
+        accepted = np.zeros(count, dtype=np.int64)
+        return cls(codes, places, generators, nothing, nothing, np.zeros(0, dtype=np.int64), draws, accepted)
+
+    def of_chains(self, first: int, last: int) -> ChainArrays:
+        """The part of some chains, sharing memory."""
+        rows = {name: array[first:last] for name, array in self._asdict().items() if name != "watched"}
+        return self._replace(**rows)
+
+
+#: By so much the word goes on from one number to the next.
+STEP = np.uint64(0x9E3779B97F4A7C15)
+
+_FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
+_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11))
+
+
+@kernel
+def hashed_uniform(word: np.uint64) -> float:
+    """The number in [0, 1) that belongs to a word."""
+    word = (word ^ (word >> _SHIFTS[0])) * _FIRST_FACTOR
+    word = (word ^ (word >> _SHIFTS[1])) * _SECOND_FACTOR
+    word ^= word >> _SHIFTS[2]
+    return np.float64(word >> _SHIFTS[3]) * 2.0**-53
+
 
 Words = NDArray[np.uint64]
 
@@ -25,6 +87,26 @@ def uniform(generators: Words, chain: int) -> float:
     """The chain's next number in [0, 1)."""
     generators[chain] += STEP
     return hashed_uniform(generators[chain])
+
+
+@kernel
+def drawn_by_logs(weights: Floats, size: int, level: float) -> int:
+    """A choice in proportion to exp(weights), which are used up."""
+    peak = -np.inf
+    for choice in range(size):
+        peak = max(peak, weights[choice])
+    total = 0.0
+    for choice in range(size):
+        weights[choice] = np.exp(weights[choice] - peak)
+        total += weights[choice]
+    left, chosen = level * total, 0
+    for choice in range(size):
+        if weights[choice] > 0:
+            chosen = choice
+            if left < weights[choice]:
+                break
+            left -= weights[choice]
+    return chosen
 
 
 @kernel

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.kernels.groups import Lists, items_of
 from plausible.kernels.jit import kernel
-from plausible.kernels.neighbors import Lists, items_of
 
 MIN_NEIGHBORS, MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT = range(4)
 

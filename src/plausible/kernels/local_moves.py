@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.tolerances import SCORE_NOISE
+from plausible.base.arrays import SCORE_NOISE, Floats, Ints
+from plausible.kernels.gibbs import uniform
 from plausible.kernels.jit import kernel
 
 #: What `climb` returns: all flips made, no flip that improves, no flip that is allowed, patience over.
@@ -106,12 +106,6 @@ def fill(layout: FlipLayout, fields: FlipFields) -> None:
             for s in range(starts[v + 1] - starts[v]):
                 fields.sums[starts[v] + s] += layout.logs[first + s * strides[e]]
                 fields.counts[starts[v] + s] += layout.zeros[first + s * strides[e]]
-
-
-@kernel
-def _copy(source: Ints, target: Ints) -> None:
-    for place in range(source.size):
-        target[place] = source[place]
 
 
 @kernel
@@ -250,7 +244,7 @@ def climb(
         score += gain
         is_better = _improves(score - best_score, best_score)
         if is_best and not is_better:  # copied only when left, not at each step of an ascent
-            _copy(fields.states, best)
+            best[:] = fields.states
         is_best, idle = is_better, 0 if is_better else idle + 1
         best_score = score if is_better else best_score
         if ring.size > 0:
@@ -260,25 +254,15 @@ def climb(
         step += 1
         _renew_around(layout, fields, winner, barred, step, moves)
     if is_best:
-        _copy(fields.states, best)
+        best[:] = fields.states
     return reason, Tally(score, best_score, step, idle)
-
-
-@kernel
-def _number(seed: NDArray[np.uint64]) -> float:
-    """The next random number between 0 and 1 (SplitMix64)."""
-    seed[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = seed[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
 
 
 @kernel
 def _is_made(gain: float, temperature: float, score: float, seed: NDArray[np.uint64]) -> bool:
     """Whether a flip is made at a temperature."""
     if temperature > 0:
-        return gain >= 0 or _number(seed) < np.exp(gain / temperature)
+        return gain >= 0 or uniform(seed, 0) < np.exp(gain / temperature)
     return _improves(gain, score)
 
 
@@ -292,8 +276,8 @@ def wander(layout: FlipLayout, fields: FlipFields, attempts: Attempts, tally: Ta
     score, best_score, idle = tally.score, tally.best_score, tally.idle
     is_best, num_made = False, 0
     for temperature in attempts.temperatures:
-        v = attempts.flips[int(_number(seed) * attempts.flips.size)]
-        state = int(_number(seed) * (starts[v + 1] - starts[v] - 1))
+        v = attempts.flips[int(uniform(seed, 0) * attempts.flips.size)]
+        state = int(uniform(seed, 0) * (starts[v + 1] - starts[v] - 1))
         state += state >= fields.states[v]
         gain = _gain(layout, fields, v, starts[v] + state)
         idle += 1
@@ -302,11 +286,11 @@ def wander(layout: FlipLayout, fields: FlipFields, attempts: Attempts, tally: Ta
             score += gain
             is_better = _improves(score - best_score, best_score)
             if is_best and not is_better:
-                _copy(fields.states, best)
+                best[:] = fields.states
             is_best = is_better
             if is_better:
                 best_score, idle = score, 0
             _flip(layout, fields, v, state)
     if is_best:
-        _copy(fields.states, best)
+        best[:] = fields.states
     return num_made, Tally(score, best_score, tally.steps + attempts.temperatures.size, idle)

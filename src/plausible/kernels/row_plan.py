@@ -14,6 +14,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.kernels.blocks import Layout
+from plausible.kernels.groups import grouped
 from plausible.kernels.jit import kernel
 
 # Cliques are taken apart where a row is expected to leave at least so many entries of them.
@@ -105,17 +106,11 @@ def _hang_up(layout: Layout, target: int) -> _Tree:
     order = _turn(above, links, layout.readings[target, 0] if target >= 0 else -1)
     places = np.empty(num, dtype=np.int64)
     places[order] = np.arange(num)
-    child_starts = np.zeros(num + 1, dtype=np.int64)
+    parents = np.full(num, -1, dtype=np.int64)
     for p in range(num):
         if above[order[p]] >= 0:
-            child_starts[places[above[order[p]]] + 1] += 1
-    child_starts = np.cumsum(child_starts)
-    children, free = np.empty(child_starts[num], dtype=np.int64), child_starts.copy()
-    for p in range(num):
-        if above[order[p]] >= 0:
-            parent = places[above[order[p]]]
-            children[free[parent]] = p
-            free[parent] += 1
+            parents[p] = places[above[order[p]]]
+    child_starts, children = grouped(parents, num)
     axis_starts, axes, num_kept = _order_axes(layout, order, links[order], target)
     return _Tree(order, axis_starts, axes, num_kept, child_starts, children)
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
+from plausible.kernels.gibbs import STEP, hashed_uniform
 from plausible.kernels.jit import kernel, twin_of
-from plausible.kernels.splitmix import STEP, hashed_uniform
 
 Columns = NDArray[np.int32]
 

@@ -14,19 +14,21 @@ from plausible.base.method_names import keyword_hints
 from plausible.base.records import Result
 from plausible.cpds import CPD
 from plausible.cpds.reading import place_text
-from plausible.data.doubtful import warn_of_one_row
+from plausible.data.column_types import warn_of_one_row
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, NotSupported, counted, warn_caller
-from plausible.learn.estimation.families import CPDLearner, Families, FamilyTask, read_families
-from plausible.learn.estimation.family_posterior import Estimate, Unseen
-from plausible.learn.estimation.knowledge import (
+from plausible.learn.estimation.families import (
+    CPDLearner,
+    Families,
+    FamilyTask,
     ParameterKnowledge,
     UnidentifiedParameters,
     check_knowledge,
-    find_learners,
+    read_families,
 )
+from plausible.learn.estimation.learners import find_learners
 from plausible.learn.estimation.posterior import ParameterPosterior, posterior_of
-from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
+from plausible.learn.estimation.priors import Estimate, PriorLike, Unseen, is_no_prior, refuse_unknown
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.expectations import FamilyCounts
 from plausible.models import BayesianNetwork

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.display import html_of, repr_of_print
 from plausible.base.hints import RESULT_HINTS, Hinted
-from plausible.base.options import read_named_option
-from plausible.base.seeds import Seed, generator_of
-from plausible.data.doubtful import warn_of_one_row
+from plausible.base.options import Seed, generator_of, read_named_option
+from plausible.base.records import html_of, repr_of_print
+from plausible.data.column_types import warn_of_one_row
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics

@@ -2,11 +2,10 @@
 
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.comparison import NetworkComparison, compare, kl_divergence_networks
+from plausible.models.compiled_engines import ExactEngine, HybridEngine
 from plausible.models.conditional_random_field import ConditionalRandomField
 from plausible.models.conversion import chain_rule_network, factorizes, naive_bayes, to_bayesian_network
-from plausible.models.exact_engine import ExactEngine
 from plausible.models.factor_graph import FactorGraph
-from plausible.models.hybrid_engine import HybridEngine
 from plausible.models.log_linear import (
     boltzmann_machine,
     canonical_network,

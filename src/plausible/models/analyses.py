@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
-from plausible.data.evidence_columns import EvidenceColumns
+from plausible.data.columns import EvidenceColumns
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
@@ -137,7 +137,9 @@ class ParameterAnalyses(Beliefs):
         array([-0.9,  0.9])
         """
         question = Question.read(self, _PARAMETERS, None, evidence, budget=budget)
-        event = None if query is None else Event.read(*_event_parts(query), self.variables, "this network")
+        if query is not None and (not isinstance(query, (tuple, list)) or len(query) != 2):
+            raise InvalidArgument(f"query= takes a variable and its state, such as ('rain', 'heavy'), not {query!r}.")
+        event = None if query is None else Event.read(*query, self.variables, "this network")
         product = self._product(question, only_relative=event is not None)
         return question.explained(lambda: derivatives(product, question.certain, event, others))
 
@@ -363,12 +365,6 @@ class ParameterAnalyses(Beliefs):
 
     def _parameter(self, parameter: ParameterLike) -> Parameter:
         return Parameter.read(parameter, {name: cpd.scope for name, cpd in self.cpds.items() if _has_table(cpd)})
-
-
-def _event_parts(query: tuple[str, State]) -> tuple[str, State]:
-    if not isinstance(query, (tuple, list)) or len(query) != 2:
-        raise InvalidArgument(f"query= takes a variable and its state, such as ('rain', 'heavy'), not {query!r}.")
-    return query[0], query[1]
 
 
 def _has_table(cpd: CPD) -> bool:

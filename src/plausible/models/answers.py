@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.method_names import keyword_hints
+from plausible.base.options import Seed
 from plausible.base.remedies import Argument, Call, Remedy
-from plausible.base.seeds import Seed
 from plausible.data import encode_evidence
 from plausible.errors import TooLarge
 from plausible.inference.approximate import ExpectedCounts, ImpossibleRow, expected_counts
@@ -26,6 +26,7 @@ from plausible.inference.exact_map.search import SearchProgress
 from plausible.inference.info import QueryInfo, difference
 from plausible.inference.within_budget import BestWithin
 from plausible.models.beliefs import NOTHING, Beliefs
+from plausible.models.compiled_engines import HybridEngine
 from plausible.models.compiled_model import (
     checked_count,
     checked_weights,
@@ -33,7 +34,6 @@ from plausible.models.compiled_model import (
     named_families,
     refuse_large_families,
 )
-from plausible.models.hybrid_engine import HybridEngine
 from plausible.models.question import MapLimits, Question, QuestionKind, refuse_numbers_alone
 from plausible.models.ways import Named, Tables
 from plausible.variables import Assignment, EvidenceLike, State, Variable

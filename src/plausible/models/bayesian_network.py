@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_page
 from plausible.base.frozen import Frozen
 from plausible.base.hints import NETWORK_HINTS, Hinted
 from plausible.base.method_names import own_methods
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, generator_of
+from plausible.base.records import html_page
 from plausible.cpds import CPD, TableCPD
 from plausible.data import decode, encode_columns
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted

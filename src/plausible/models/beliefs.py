@@ -30,8 +30,7 @@ from plausible.inference.plan import Plan
 from plausible.inference.posterior import components, read_targets
 from plausible.inference.relevance import prune
 from plausible.inference.within_budget import BeliefsWithin
-from plausible.models.exact_engine import ExactEngine
-from plausible.models.hybrid_engine import HybridEngine
+from plausible.models.compiled_engines import ExactEngine, HybridEngine
 from plausible.models.numbers import Numbers
 from plausible.models.question import Model, Parts, Question, QuestionKind, Way, read_any_targets, refuse_numbers_alone
 from plausible.models.uncertainty import HasPosterior, ParameterUncertainty

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from types import MappingProxyType
 
 import numpy as np
@@ -14,7 +15,7 @@ from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, Too
 from plausible.factors import Factor
 from plausible.graphs.comparison import StructureComparison, compare_structure
 from plausible.models.bayesian_network import BayesianNetwork
-from plausible.models.exact_engine import ExactEngine
+from plausible.models.compiled_engines import ExactEngine
 from plausible.variables import Evidence, Variable
 
 
@@ -106,15 +107,12 @@ def _family_marginals(p: BayesianNetwork) -> Callable[[list[str]], Factor]:
         key = frozenset(family)
         if key not in known:
             near = (cliques[number] for number in min((holders[name] for name in family), key=len))
-            belief = min((clique for clique in near if key.issubset(clique.names)), key=_size, default=None)
+            holding = (clique for clique in near if key.issubset(clique.names))
+            belief = min(holding, key=attrgetter("size"), default=None)
             known[key] = p.query(family) if belief is None else belief.marginal(family)
         return known[key]
 
     return marginal
-
-
-def _size(factor: Factor) -> int:
-    return factor.size
 
 
 def _clique_beliefs(p: BayesianNetwork) -> list[Factor]:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_page
-from plausible.base.seeds import Seed
+from plausible.base.options import Seed
+from plausible.base.records import html_page
 from plausible.data.columns import frame_columns
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor

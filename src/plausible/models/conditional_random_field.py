@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_repr
 from plausible.base.frozen import Frozen
+from plausible.base.records import html_of_repr
 from plausible.data import encode_columns
 from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor

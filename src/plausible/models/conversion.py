@@ -99,18 +99,14 @@ def factorizes(joint: Factor, graph: DAG, tolerance: float = 1e-9) -> bool:
     >>> factorizes(Factor({"A": 2, "B": 2}, [[0.5, 0], [0, 0.5]]), DAG(nodes=["A", "B"]))
     False
     """
-    _check_nodes(joint.names, graph.nodes)
+    if different := set(joint.names).symmetric_difference(graph.nodes):
+        raise InvalidGraph(
+            f"The graph and the joint must have the same variables; {next(iter(different))!r} is in one of them only."
+        )
     distribution = joint.normalize()
     families = ([*map(str, graph.parents(name)), name] for name in joint.names)
     conditionals = (conditional_table(distribution.marginal(family), family[-1]).to_factor() for family in families)
     return distribution.is_close(product(conditionals), tolerance)
-
-
-def _check_nodes(names: Iterable[Node], nodes: Iterable[Node]) -> None:
-    if different := set(names).symmetric_difference(nodes):
-        raise InvalidGraph(
-            f"The graph and the joint must have the same variables; {next(iter(different))!r} is in one of them only."
-        )
 
 
 def naive_bayes(class_cpd: CPD, features: Iterable[CPD], notes: Notes | None = None) -> BayesianNetwork:

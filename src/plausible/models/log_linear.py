@@ -149,15 +149,12 @@ def _check_names(graph: UndirectedGraph, reference: Mapping[str, State], variabl
 def _energy(logs: Factor, clique: Sequence[str], reference: Mapping[str, State]) -> Factor:
     """-Σ_{Z ⊆ D} (-1)^{|D - Z|} ln P(d_Z, ξ*_{-Z})."""
     terms = (
-        _at(logs, part, reference) * -((-1.0) ** (len(clique) - len(part)))
+        logs.reduce({name: state for name, state in reference.items() if name not in part})
+        * -((-1.0) ** (len(clique) - len(part)))
         for size in range(len(clique) + 1)
         for part in combinations(clique, size)
     )
     return sum(terms, start=Factor.scalar(0.0))
-
-
-def _at(logs: Factor, free: Iterable[str], reference: Mapping[str, State]) -> Factor:
-    return logs.reduce({name: state for name, state in reference.items() if name not in set(free)})
 
 
 #: A graph, arrow text, or the numbers of rows and columns of a grid.

@@ -227,11 +227,7 @@ def _evaluated(cpd: CPD, known: Mapping[str, float]) -> tuple[Factor, float]:
 def point_mass(variable: Variable, value: State) -> CPD:
     """The distribution in which a variable surely has a state, or a continuous one a number."""
     if variable.is_continuous:
-        return LinearGaussianCPD(variable, intercept=_number(variable, value), variance=0.0)
+        if not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
+            raise variable.unknown_state(value)
+        return LinearGaussianCPD(variable, intercept=float(value), variance=0.0)
     return TableCPD(variable, Factor.indicator(variable, value).values)
-
-
-def _number(variable: Variable, value: object) -> float:
-    if isinstance(value, (int, float, np.number)) and math.isfinite(value):
-        return float(value)
-    raise variable.unknown_state(value)

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_page
 from plausible.base.frozen import Frozen
 from plausible.base.hints import MARKOV_HINTS, Hinted
 from plausible.base.method_names import own_methods
+from plausible.base.records import html_page
 from plausible.cpds import CPD
 from plausible.data import encode_columns
 from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel, counted

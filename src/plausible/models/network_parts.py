@@ -10,10 +10,9 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
 
-from plausible.base.display import TextTable, html_page, num_shown
-from plausible.base.plain_values import shown
+from plausible.base.records import TextTable, html_page, num_shown, shown
 from plausible.cpds import CPD, TableCPD
-from plausible.cpds.display import states_text
+from plausible.cpds.reading import states_text
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable, shortened
 from plausible.factors import Factor
 from plausible.graphs import DAG
@@ -201,7 +200,7 @@ def refuse_parts(given: Any, culprit: object) -> InvalidModel:
 
 
 def _advice(given: Any, culprit: object) -> str:
-    if isinstance(given, str) and _names_a_file(given):
+    if isinstance(given, str) and "." in given and not any(character in given for character in "->;\n "):
         return f" A file is read by pb.load({given!r})."
     if hasattr(given, "columns"):
         return (
@@ -223,10 +222,6 @@ def _advice(given: Any, culprit: object) -> str:
             f"or give a CPD for each variable, such as {_EXAMPLES}.{alone}"
         )
     return f" A CPD is {_EXAMPLES}, for example."
-
-
-def _names_a_file(text: str) -> bool:
-    return "." in text and not any(character in text for character in "->;\n ")
 
 
 def _is_graph(given: Any) -> bool:

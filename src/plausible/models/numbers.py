@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, generator_of
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data import decode
 from plausible.errors import InvalidArgument, NotSupported
@@ -103,7 +103,8 @@ class Numbers(Way):
         values, variables = self.question.evidence.values, self.question.model.variables
         _, moments = self.model.marginals(self.question.states, self.question.evidence)
         known = {name: MomentGaussian((variables[name],), [value], [[0.0]]) for name, value in values.items()}
-        return {variable.name: {**moments, **known}[variable.name] for variable in _continuous(self.question)}
+        names = [variable.name for variable in self.question.targets if variable.is_continuous]
+        return {name: {**moments, **known}[name] for name in names}
 
     def log_total(self) -> float:
         """log of the probability of the discrete findings times the density of the observed numbers.
@@ -203,10 +204,6 @@ class Numbers(Way):
             together = [[v.name for v in free]] if question.has_targets else []
             rest = plan_factors([*tables, *weights], free, together=together, budget=question.budget)
         return _with_numbers(rest, outline, read_budget(question.budget))
-
-
-def _continuous(question: Question) -> list[Variable]:
-    return [variable for variable in question.targets if variable.is_continuous]
 
 
 def _with_numbers(rest: Plan | None, outline: Outline, budget: Budget) -> Plan:

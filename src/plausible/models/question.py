@@ -18,9 +18,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_seconds
+from plausible.base.options import Seed, check_seconds
 from plausible.base.remedies import Remedy
-from plausible.base.seeds import Seed
 from plausible.cpds import CPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, generator_of
 from plausible.cpds import CPD, TableCPD
 from plausible.data import decode
 from plausible.errors import TooLarge

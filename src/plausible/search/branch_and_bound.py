@@ -117,11 +117,7 @@ def branch_and_bound(
         score, best = start or (-math.inf, None)
         floor = max(score, problem.lower(root))
         run = Run(_stacked(best, score, floor, [(problem.upper(root), root)], 0))
-    return iterate(bound_to(branch_step, problem), run, stops, ends=_finished)
-
-
-def _finished(state: BranchingState[PartialT]) -> str:
-    return "" if state.stack else CONVERGED
+    return iterate(bound_to(branch_step, problem), run, stops, ends=lambda state: "" if state.stack else CONVERGED)
 
 
 def _is_open(upper: float, score: float, floor: float) -> bool:

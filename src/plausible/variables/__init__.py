@@ -1,8 +1,7 @@
 """Variables, assignments of states to them, and evidence about them."""
 
-from plausible.variables.assignment import Assignment
 from plausible.variables.evidence import Evidence, EvidenceLike, Jeffrey, Likelihood, jeffrey, likelihood
-from plausible.variables.variable import State, Variable
+from plausible.variables.variable import Assignment, State, Variable
 
 __all__ = [
     "Assignment",

@@ -18,7 +18,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import by_label
-from plausible.base.plain_values import plain, shown
+from plausible.base.records import plain, shown
 from plausible.errors import InvalidEvidence, NotSupported, UnknownVariable, shortened
 from plausible.variables.variable import State, Variable, is_missing
 

@@ -13,8 +13,7 @@ from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.bayesian.completion_problem import CompletionProblem
-from plausible.learn.bayesian.family_tables import FamilyTables
+from plausible.learn.bayesian.completion_problem import CompletionProblem, FamilyTables
 from plausible.learn.bayesian.variational import (
     cluster_by_variational_bayes,
     first_beliefs,

@@ -10,7 +10,7 @@ import pytest
 from family_oracle import PricedLikelihood, RandomScores, UniformDirichlet, best_score, random_frame
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, TooLarge
-from plausible.kernels.parent_sets import best_of_subsets, find_fitting
+from plausible.kernels.graph_moves import best_of_subsets, find_fitting
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.optimal_graphs import optimal_by_orders, optimal_by_subsets

@@ -9,7 +9,7 @@ import likelihood_oracle as oracle
 from network_oracle import random_network
 from plausible.cpds import NoisyOr, Split, TableCPD, TreeCPD
 from plausible.errors import NotSupported, TooLarge
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import ParameterKnowledge
 from plausible.learn.estimation.priors import Dirichlet
 from plausible.learn.gradients import information
 from plausible.learn.gradients.information import identifiability, log_likelihood_hessian, observed_information

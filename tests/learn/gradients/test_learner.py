@@ -11,7 +11,7 @@ import likelihood_oracle as oracle
 from network_oracle import random_network
 from plausible.cpds import DeterministicCPD, LogisticCPD, NoisyOr, Split, TableCPD, TreeCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import ParameterKnowledge
 from plausible.learn.estimation.priors import Dirichlet
 from plausible.learn.gradients.gradient import log_likelihood_gradient
 from plausible.learn.gradients.learner import GradientOptions, learn_by_gradient

@@ -15,7 +15,7 @@ from plausible.cpds import Split, TableCPD, TreeCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.knowledge import ParameterKnowledge, UnidentifiedParameters
+from plausible.learn.estimation.families import ParameterKnowledge, UnidentifiedParameters
 from plausible.learn.estimation.learners import LogisticLearner
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.incomplete.cases import Cases

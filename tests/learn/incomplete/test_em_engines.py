@@ -9,11 +9,11 @@ from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, PlausibleError
 from plausible.inference import Gibbs, JunctionTree, LoopyBP, MeanField, VariableElimination
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import ParameterKnowledge
+from plausible.learn.incomplete.approximate_expectations import mean_field_expectations
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.expectations import EngineExpectations, ExactExpectations
-from plausible.learn.incomplete.mean_field_expectations import mean_field_expectations
 from plausible.learn.incomplete.methods import VariationalEM
 from plausible.learn.incomplete.problem import EMProblem, read_problem
 from plausible.models import BayesianNetwork

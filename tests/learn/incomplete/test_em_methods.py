@@ -12,13 +12,13 @@ from network_oracle import random_network
 from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import ParameterKnowledge
 from plausible.learn.estimation.priors import BDeu, Dirichlet
 from plausible.learn.incomplete.accelerated_em import HybridEM, OverrelaxedEM, SquaredEM
+from plausible.learn.incomplete.approximate_expectations import HardExpectations, most_probable_completions
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EM_METHODS, em_run, learn_em, read_em_method
 from plausible.learn.incomplete.expectations import ExactExpectations
-from plausible.learn.incomplete.hard_expectations import HardExpectations, most_probable_completions
 from plausible.learn.incomplete.methods import FamilyEM, FrozenFamily, IncrementalEM
 from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.searching_em import AnnealedEM, BeamEM, PerturbedEM, ReweightedEM

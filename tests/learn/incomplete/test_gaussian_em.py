@@ -15,7 +15,7 @@ from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, LogisticCP
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.graphs import DAG
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import ParameterKnowledge
 from plausible.learn.estimation.priors import K2
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run, learn_em

@@ -8,7 +8,7 @@ from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownState, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import ParameterKnowledge
 from plausible.learn.estimation.priors import K2
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.sequences import SliceGraph, learn_sequences, unroll

@@ -10,9 +10,8 @@ from plausible.cpds import LinearGaussianCPD, NoisyOr, TableCPD, TreeCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, InvalidCPD, NotSupported, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import ParameterKnowledge, log_likelihood
 from plausible.learn.estimation.learners import LogisticLearner
-from plausible.learn.estimation.likelihood import log_likelihood
 from plausible.learn.estimation.priors import BDeu, Dirichlet
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork

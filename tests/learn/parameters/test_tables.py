@@ -16,8 +16,9 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.knowledge import ParameterKnowledge, UnidentifiedParameters
-from plausible.learn.estimation.likelihood import (
+from plausible.learn.estimation.families import (
+    ParameterKnowledge,
+    UnidentifiedParameters,
     data_fragmentation,
     empirical_divergence,
     empirical_entropy,

@@ -58,7 +58,7 @@ def _joined(labels, first, second):
 
 def _log_ratio(problem, prior, labels, order, sequential):
     """What the kernel says of the split of a cluster into those of rows order[0] and order[1]."""
-    from plausible.kernels.partition_moves import weigh_split
+    from plausible.kernels.clusters import weigh_split
 
     space = Workspace(problem, np.array(labels), problem.num_rows + 4, 0)
     num, size = max(labels) + 1, len(order)

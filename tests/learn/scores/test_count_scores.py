@@ -13,7 +13,7 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, class_members
-from plausible.kernels.family_terms import sum_family_terms
+from plausible.kernels.counting import sum_family_terms
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.evaluation.measures import score_graph
 from plausible.learn.scores.dirichlet import BDeScore, BDeuScore, BDsScore, DirichletScore, K2Score, StandardBayesian

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from plausible.base.display import html_of_print
-from plausible.base.records import Result, record
+from plausible.base.records import Result, html_of_print, record
 from plausible.causal.queries.observed import (
     CausalLike,
     augmented_graph,

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.display import format_number
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_number, record
 from plausible.causal.counterfactuals.potential import (
     Potential,
     Setting,
@@ -205,7 +204,7 @@ def probability_of_sufficiency(
 
     Parameters are those of `probability_of_necessity`, whose example also asks this.
 
-    >>> from plausible.causal.functional.conversion import trial_model
+    >>> from plausible.causal.functional.model import trial_model
     >>> trial = trial_model([[0.1, 0.1, 0, 0.1], [0.1, 0.4, 0, 0.2], [0] * 4, [0] * 4])
     >>> round(probability_of_sufficiency(trial, {"O": 1}, {"T": 1}, {"T": 0}), 3)
     0.667
@@ -226,7 +225,7 @@ def probability_of_necessity_and_sufficiency(
 
     Parameters are those of `probability_of_necessity`.
 
-    >>> from plausible.causal.functional.conversion import trial_model
+    >>> from plausible.causal.functional.model import trial_model
     >>> trial = trial_model([[0.1, 0.1, 0, 0.1], [0.1, 0.4, 0, 0.2], [0] * 4, [0] * 4])  # half of all are helped
     >>> round(probability_of_necessity_and_sufficiency(trial, {"O": 1}, {"T": 1}, {"T": 0}), 3)
     0.5

@@ -85,7 +85,7 @@ def _parallel_worlds(
 def twin_network(model: FunctionalModel, do: Mapping[str, Setting]) -> ParallelWorlds:
     """All variables as they are and as they would be under `do` (Koller & Friedman 2009, definition 21.4).
 
-    >>> from plausible.causal.functional.conversion import trial_model
+    >>> from plausible.causal.functional.model import trial_model
     >>> import numpy as np
     >>> list(twin_network(trial_model(np.full((4, 4), 1 / 16)), {"T": 1}).network.variables)
     ['U_A', 'U_T', 'U_O', 'A', 'T', 'O', 'do(T=1)', 'O[T=1]']

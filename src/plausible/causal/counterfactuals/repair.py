@@ -8,8 +8,7 @@ from typing import Any
 
 from plausible.causal.counterfactuals.potential import joint_evidence
 from plausible.causal.counterfactuals.query import Findings, counterfactual
-from plausible.causal.functional.conversion import Coupling, functional_model
-from plausible.causal.functional.model import FunctionalModel
+from plausible.causal.functional.model import Coupling, FunctionalModel, functional_model
 from plausible.cpds import NoisyOr
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.factors import Factor

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.options import Seed
 from plausible.base.records import Result, record
-from plausible.base.seeds import Seed
 from plausible.causal.discovery.fci import fci
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted

@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import format_number
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_number, record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.adjustment.problem import AdjustableGraph, KnownGraph, may_cause, read_known, read_problem
 from plausible.causal.adjustment.sets import adjustment_set, check_adjustment

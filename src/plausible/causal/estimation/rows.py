@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.base.display import format_number
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_number, record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable

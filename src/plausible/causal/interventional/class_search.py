@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from plausible.base.records import Result, record
 from plausible.causal.interventional.experiments import regimes
-from plausible.data.intervention_marks import are_targets
+from plausible.data.column_types import are_targets
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, counted

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.options import check_count
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.base.records import Result, record
-from plausible.base.seeds import Seed, generator_of
 from plausible.causal.counterfactuals.potential import (
     Copies,
     CopyValue,
@@ -262,7 +261,7 @@ def learn_responses(
     run = run_chains(partial(response_step, problem), [first], steps, progress, time_limit)
     draws = []
     for place, alpha in enumerate(problem.pseudo_counts):
-        counts = np.stack([state.type_counts(place) for (state,) in run.kept], axis=1)
+        counts = np.stack([state.counts[place].sum(axis=1) for (state,) in run.kept], axis=1)
         gammas = generator.standard_gamma(counts + alpha)
         gammas = np.where(alpha > 0, np.maximum(gammas, np.finfo(float).tiny), 0.0)
         draws.append(gammas / gammas.sum(axis=-1, keepdims=True))

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.causal.interventional.response_space import (
     Cells,
     ResponsePrior,
@@ -124,11 +123,9 @@ class ResponseScores(FamilyScores):
 
     @property
     def names(self) -> Sequence[str]:
-        """The variables, in the order of the data."""
         return list(self.table.variables)
 
     def family(self, child: str, parents: Iterable[str]) -> float:
-        """The score of a variable with these parents."""
         named = sorted(parents)
         check_family(child, named, self.table.variables)
         states = {name: v.num_states if not v.is_continuous else 0 for name, v in self.table.variables.items()}

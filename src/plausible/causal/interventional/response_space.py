@@ -169,10 +169,6 @@ class ResponseState(NamedTuple):
     counts: tuple[Ints, ...]
     random: Mapping[str, Any]  # The state of their random numbers.
 
-    def type_counts(self, component: int) -> Ints:
-        """By chain and type of a component, how many rows have the type."""
-        return np.asarray(self.counts[component].sum(axis=1))
-
 
 def start_responses(problem: ResponseProblem, num_chains: int, seed: np.random.Generator) -> ResponseState:
     """Chains at types drawn from the prior, given what each row says."""

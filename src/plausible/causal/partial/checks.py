@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_count
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.base.records import Result, record
-from plausible.base.seeds import Seed, generator_of
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.bounds import Bounds, check_order, limited_program, read_systems, solved
 from plausible.causal.partial.district import Observed, SourceLike, build_district, polytope, read_source

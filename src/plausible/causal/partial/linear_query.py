@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags
-from plausible.base.display import html_of_print
-from plausible.base.records import Result, record
+from plausible.base.records import Result, html_of_print, record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.counterfactuals.potential import (
     Finding,

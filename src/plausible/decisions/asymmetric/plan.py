@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, TypeAlias
 
-from plausible.base.display import format_number
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_number, record
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, UnknownVariable
 from plausible.utilities.local import seen_text
 from plausible.variables import State, Variable

@@ -8,9 +8,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from plausible.base.display import format_number
 from plausible.base.options import check_count
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_number, record
 from plausible.decisions.asymmetric.plan import (
     History,
     NextStep,

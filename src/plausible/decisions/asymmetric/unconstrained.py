@@ -9,9 +9,8 @@ from math import prod
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import format_number
 from plausible.base.options import check_count
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_number, record
 from plausible.decisions.asymmetric.plan import (
     History,
     NextStep,

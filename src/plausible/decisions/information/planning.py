@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.display import format_number
 from plausible.base.options import check_count
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_number, record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import SeenTable, read_candidates, seen_tables

@@ -12,10 +12,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.display import format_number
-from plausible.base.options import check_count, check_number, check_seconds
-from plausible.base.records import Result, record
-from plausible.base.seeds import generator_of
+from plausible.base.options import check_count, check_number, check_seconds, generator_of
+from plausible.base.records import Result, format_number, record
 from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, TableCPD
 from plausible.decisions.diagram import Diagram

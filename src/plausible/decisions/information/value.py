@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.arrays import ranked
-from plausible.base.display import TextTable, format_number
 from plausible.base.options import check_number
-from plausible.base.records import Result, record
+from plausible.base.records import Result, TextTable, format_number, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import (
     informative,

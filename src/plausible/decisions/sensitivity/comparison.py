@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.display import TextTable, format_number
-from plausible.base.records import Result, record
+from plausible.base.records import Result, TextTable, format_number, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.information.value import gain

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.display import format_number
-from plausible.base.records import Result, record
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base.arrays import WRITTEN_ROUNDING, Floats
+from plausible.base.records import Result, format_number, record
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.solving.joint_tree import JointTree, Weighing, weighing
 from plausible.decisions.solving.problem import DecisionProblem, SolvingOptions, impossible, read_findings, read_problem

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.display import TextTable, format_number, num_shown
-from plausible.base.records import Result, record
-from plausible.data.columns import frame_columns
-from plausible.data.evidence_columns import EvidenceColumns
+from plausible.base.records import Result, TextTable, format_number, num_shown, record
+from plausible.data.columns import EvidenceColumns, frame_columns
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.parts import Decision
 from plausible.decisions.solving.joint_tree import Weighing, weighing

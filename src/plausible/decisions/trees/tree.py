@@ -9,10 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.display import format_number
-from plausible.base.records import Result, record, to_plain
-from plausible.base.tolerances import UTILITY_NOISE
+from plausible.base.arrays import UTILITY_NOISE, Floats
+from plausible.base.records import Result, format_number, record, to_plain
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.edits import AllowedActions, allowed_mask, check_allowed

@@ -11,10 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.display import TextTable, format_number
-from plausible.base.records import Result, record
-from plausible.base.tolerances import PROOF, WRITTEN_ROUNDING
+from plausible.base.arrays import PROOF, WRITTEN_ROUNDING, Flags, Floats
+from plausible.base.records import Result, TextTable, format_number, record
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.optimization.pairwise_energy import minimum_cut
 

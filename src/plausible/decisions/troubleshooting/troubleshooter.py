@@ -6,12 +6,10 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from plausible.base.display import format_number
 from plausible.base.frozen import Frozen
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_number, record
 from plausible.causal.counterfactuals.potential import Finding, Potential
-from plausible.causal.functional.conversion import Coupling, functional_model
-from plausible.causal.functional.model import FunctionalModel
+from plausible.causal.functional.model import Coupling, FunctionalModel, functional_model
 from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_going_on, possible_steps
 from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, Situation
 from plausible.decisions.troubleshooting.device import Costs, Device, read_device

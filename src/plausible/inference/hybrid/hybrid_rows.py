@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plausible.base.arrays import Flags, Positions
-from plausible.data.evidence_columns import EvidenceColumns
+from plausible.data.columns import EvidenceColumns
 from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, num_entries

@@ -11,9 +11,9 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints, starts_of
 from plausible.errors import NotSupported
-from plausible.kernels.censoring import censor, passed_back, solve_censored
 from plausible.kernels.elimination import eliminate
 from plausible.kernels.heuristics import MIN_NEIGHBORS
+from plausible.kernels.markov_chain import censor, passed_back, solve_censored
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
 #: States with more neighbours than this at a time are too many: nearly as many as powers of two that floats have.

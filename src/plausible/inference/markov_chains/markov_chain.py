@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.method_names import own_methods
-from plausible.base.options import read_count
-from plausible.base.seeds import generator_of
+from plausible.base.options import generator_of, read_count
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo

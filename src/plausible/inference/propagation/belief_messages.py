@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import PROBABILITY_NOISE, Floats, Ints
 from plausible.base.options import check_count
-from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.inference.engine_bases import IterativeEngine, RoundState, check_rounds
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
@@ -22,8 +21,17 @@ from plausible.inference.propagation.belief_graph import (
     tree_weights,
     walking_order,
 )
-from plausible.kernels.messages import CONTRADICTION, MessageGraph, Messages, Rule, Workspace, pull_all, push_all, sweep
-from plausible.kernels.residual_messages import chase
+from plausible.kernels.messages import (
+    CONTRADICTION,
+    MessageGraph,
+    Messages,
+    Rule,
+    Workspace,
+    chase,
+    pull_all,
+    push_all,
+    sweep,
+)
 
 _SCHEDULES = ("sequential", "synchronous", "residual")
 

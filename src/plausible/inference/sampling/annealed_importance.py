@@ -19,8 +19,7 @@ from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_width
 from plausible.inference.sampling.chain_layout import ChainLayout, live_states, move_chains
-from plausible.kernels.chain_arrays import ChainArrays
-from plausible.kernels.gibbs import gibbs_sweeps
+from plausible.kernels.gibbs import ChainArrays, gibbs_sweeps
 from plausible.search.run import Clock
 
 #: The logarithm that zero has until the last temperature.

@@ -19,8 +19,7 @@ from plausible.factors.alignment import union_scope
 from plausible.inference.exact_map.max_elimination import max_product
 from plausible.inference.problem import Problem
 from plausible.inference.relevance import possible_states
-from plausible.kernels.chain_arrays import BlockLinks, ChainArrays
-from plausible.kernels.gibbs import gibbs_sweeps
+from plausible.kernels.gibbs import BlockLinks, ChainArrays, gibbs_sweeps
 from plausible.kernels.jit import steady
 from plausible.variables import Evidence, Variable
 

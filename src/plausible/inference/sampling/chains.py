@@ -33,8 +33,7 @@ from plausible.inference.sampling.chain_beliefs import (
     effective_rows,
 )
 from plausible.inference.sampling.chain_layout import ChainLayout, Collapse, move_chains, starting_codes
-from plausible.kernels.chain_arrays import ChainArrays
-from plausible.kernels.gibbs import gibbs_sweeps
+from plausible.kernels.gibbs import ChainArrays, gibbs_sweeps
 from plausible.kernels.jit import repeated
 from plausible.search.run import UNLIMITED, Clock, Run
 from plausible.variables import Evidence

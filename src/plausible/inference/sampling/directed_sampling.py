@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Floats
-from plausible.base.options import check_count, set_counts
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, generator_of, set_counts
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size

@@ -16,8 +16,7 @@ from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_beliefs import ChainState
 from plausible.inference.sampling.chain_layout import ChainLayout, live_states, move_chains, starting_codes
 from plausible.inference.sampling.chains import ChainEngine
-from plausible.kernels.chain_arrays import ChainArrays
-from plausible.kernels.gibbs import accept_in_turn, metropolis_sweeps
+from plausible.kernels.gibbs import ChainArrays, accept_in_turn, metropolis_sweeps
 
 #: This part of each draw is uniform over the states that are possible: a belief of zero may be wrong.
 _UNIFORM_SHARE = 0.02

@@ -18,7 +18,7 @@ from plausible.factors.alignment import num_entries, scope_text
 from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.problem import Problem
-from plausible.kernels.backtracking import FOUND, NONE, find_possible
+from plausible.kernels.depth_first import FOUND, NONE, find_possible
 from plausible.kernels.mean_field import lay_out_places
 from plausible.variables import Evidence, Variable
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from graphlib import TopologicalSorter
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
@@ -11,13 +12,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
-from plausible.base.options import check_number
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_number, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.learn.bayesian.completion_problem import CompletionProblem, DirichletFit
-from plausible.learn.estimation.family_posterior import log_rising
-from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.estimation.priors import PriorLike, log_rising
 from plausible.learn.incomplete.cases import distinct_rows
 from plausible.search.run import CONVERGED, Clock, Run, Stops, iterate
 from plausible.variables import Variable
@@ -413,13 +412,11 @@ def expectation_propagation(
             "rows have. Give the state of a run on the same graph and rows, or leave it out."
         )
 
-    def step(state: ExpectationPropagationState) -> ExpectationPropagationState:
-        return expectation_propagation_step(cases, state, damping)
-
     def ends(state: ExpectationPropagationState) -> str:
         if state.residual > tolerance:
             return ""
         return "improper cavities" if state.num_skipped else CONVERGED
 
+    step = partial(expectation_propagation_step, cases, damping=damping)
     run = iterate(step, first, stops, ends=ends, objective=attrgetter("log_evidence"), clock=clock)
     return ExpectationPropagationFit(cases.problem, run, cases)

@@ -10,8 +10,7 @@ from operator import attrgetter
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted, suggestion
 from plausible.factors import Factor
@@ -35,8 +34,7 @@ from plausible.learn.bayesian.samplers import (
     PriorWeighting,
     RowGibbs,
 )
-from plausible.learn.estimation.family_posterior import Interval
-from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.estimation.priors import Interval, PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.models import BayesianNetwork
 from plausible.search.chains import ChainLengths, ChainProgress, ChainRun, HasChains, run_chains

@@ -12,8 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_count
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.graphs import DAG

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.options import Seed, generator_of
 from plausible.base.records import Result, record
-from plausible.base.seeds import Seed, generator_of
 from plausible.data.statistics import Request
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
@@ -93,7 +93,7 @@ class GraphsOfOrder:
             seen |= 1 << place
         self.log_sums = np.full(len(self.order), np.nan) if log_sums is None else log_sums
         for child in np.flatnonzero(np.isnan(self.log_sums)).tolist():
-            self.log_sums[child] = sets.log_sum(child, self._before[child])
+            self.log_sums[child] = log_sum(sets.allowed(child, self._before[child])[1])
 
     @property
     def log_evidence(self) -> float:

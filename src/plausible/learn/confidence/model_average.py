@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_count, check_seconds
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, check_seconds, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor

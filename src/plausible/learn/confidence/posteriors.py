@@ -44,10 +44,6 @@ class ScoredParentSets(NamedTuple):
         places = np.flatnonzero((self.masks[child] & ~others) == 0)
         return places, self.scores[child][places]
 
-    def log_sum(self, child: int, others: int) -> float:
-        """log Σ exp(score) over the parent sets within a set of others."""
-        return log_sum(self.allowed(child, others)[1])
-
 
 def posterior_scores(data: TableLike | FamilyScores, score: str | Score | None) -> FamilyScores:
     """The scores whose sums are log P(G) P(D | G), up to a constant: those given, or BDeu, or BGe for numbers."""

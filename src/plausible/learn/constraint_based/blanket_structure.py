@@ -137,7 +137,7 @@ class _Blanket:
     def add_if_dependent(self, candidates: Sequence[str]) -> bool:
         """Let the candidate in on which the target depends most given the members; whether there was one."""
         answers = self.ask(candidates, self.members)
-        dependent = answers.are_dependent(self._alpha)
+        dependent = answers.are_reliable & (answers.p_values <= self._alpha)
         best = next((place for place in _by_association(answers) if dependent[place]), None)
         if best is None:
             return False

@@ -1,24 +1,32 @@
-"""The families to learn, what the data say about them, and what a learner of one of them is."""
+"""The families to learn, what is known and what the data say about them, and how well networks explain the data.
+
+Likelihood, entropy and divergence are one identity: LL(θ | D) = Σ_rows log P_θ(row) = -N [H(P_D) + KL(P_D, P_θ)], and
+for the parameters of greatest likelihood LL = -N Σ_families H_D(X | U), where P_D is the empirical distribution.
+Natural logarithms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats
+from plausible.base.records import Result, record
 from plausible.cpds import CPD
 from plausible.data.sources import open_columns
 from plausible.data.statistics import FamilyRows, Request, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike, TableStatistics
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable, counted
 from plausible.graphs import DAG
 from plausible.graphs.graph_input import read_dag
-from plausible.learn.estimation.family_posterior import Estimate, Unseen
-from plausible.learn.estimation.priors import PriorLike, pseudo_counts
+from plausible.learn.estimation.priors import Estimate, PriorLike, Unseen, pseudo_counts
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -143,3 +151,199 @@ class CPDLearner(Protocol):
 
     def fit(self, task: FamilyTask) -> FamilyFit:
         """The distribution of a variable given its parents."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterKnowledge:
+    """Knowledge in two of its three strengths; the third, a preference that data can overrule, is a prior.
+
+    Parameters
+    ----------
+    fixed
+        Hard constraints: CPDs that are kept as they are, or a network of them.
+    tied
+        Groups of variables whose tables are one and the same, learned from the cases of all; states and parents
+        correspond by their order.
+    start
+        CPDs from which iterative learners set out (noisy-or, logistic); where an estimate has a closed form, or its
+        likelihood one maximum, the answer does not depend on it. A noisy-or also tells which states are active.
+
+    Examples
+    --------
+    >>> ParameterKnowledge(tied=[["rain today", "rain tomorrow"]]).owners
+    {'rain tomorrow': 'rain today'}
+    """
+
+    fixed: Sequence[CPD] | BayesianNetwork = ()
+    tied: Sequence[Iterable[str]] = ()
+    start: Sequence[CPD] | BayesianNetwork = ()
+    fixed_cpds: Mapping[str, CPD] = field(init=False, compare=False)
+    start_cpds: Mapping[str, CPD] = field(init=False, compare=False)
+    #: Variable -> the one whose table it shares, for all but the first of each group.
+    owners: Mapping[str, str] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, cpds in (("fixed_cpds", self.fixed), ("start_cpds", self.start)):
+            listed = cpds.cpds.values() if isinstance(cpds, BayesianNetwork) else cpds
+            for cpd in listed:
+                if not isinstance(cpd, CPD):
+                    raise InvalidArgument(f"Known parameters are given as CPDs, not as {cpd!r}.")
+            object.__setattr__(self, name, {cpd.variable.name: cpd for cpd in listed})
+        owners: dict[str, str] = {}
+        seen: set[str] = set()
+        for group in self.tied:
+            if isinstance(group, str):
+                raise InvalidArgument(
+                    f"tied= is a list of groups of names, such as [['X1', 'X2']]; {group!r} is no group."
+                )
+            names = list(group)
+            if not names:
+                raise InvalidArgument("A group of tied= is empty. Leave it out, or name variables: [['X1', 'X2']].")
+            for name in names:
+                if name in seen:
+                    raise InvalidArgument(f"{name!r} is tied twice; join its groups.")
+                if name in self.fixed_cpds and len(names) > 1:
+                    raise InvalidArgument(f"{name!r} is fixed and tied to others; fix all of its group, or none.")
+                seen.add(name)
+            owners |= dict.fromkeys(names[1:], names[0])
+        object.__setattr__(self, "owners", owners)
+
+
+def check_knowledge(knowledge: ParameterKnowledge, families: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse knowledge of variables that are not there, and fixed CPDs with other parents than the graph has."""
+    for name in (*knowledge.fixed_cpds, *knowledge.start_cpds, *knowledge.owners, *knowledge.owners.values()):
+        if name not in families:
+            raise UnknownVariable.named(name, families, "this graph, though knowledge= names it")
+    for name, cpd in knowledge.fixed_cpds.items():
+        if set(cpd.parent_names) != set(families[name]):
+            raise InvalidArgument(
+                f"The fixed CPD of {name!r} has the parents {list(cpd.parent_names)}, "
+                f"but the graph {list(families[name])}."
+            )
+
+
+class UnidentifiedParameters(PlausibleWarning):
+    """Some parameters are not determined by the data and the prior; a policy chose them."""
+
+
+def log_likelihood(network: BayesianNetwork, data: TableLike) -> float:
+    """Σ log P(row), or its density, of complete rows, weighted or not; -inf where a row is impossible.
+
+    Where a variable was set from outside, its own distribution does not count.
+
+    >>> from plausible.cpds import TableCPD
+    >>> coin = BayesianNetwork(TableCPD("coin", [0.25, 0.75]))
+    >>> round(log_likelihood(coin, {"coin": [1, 1, 0]}), 6)
+    -1.961659
+    """
+    table = read_families(network, data).statistics.table
+    columns: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
+    columns |= dict(zip(table.continuous, table.numbers, strict=True))
+    weights = table.row_weights
+    total = 0.0
+    for name, cpd in network.cpds.items():
+        counting = weights > 0
+        if name in table.interventions:
+            counting = counting & ~table.interventions[name]
+        logs = np.broadcast_to(cpd.log_probability(columns), counting.shape)
+        total += float(weights[counting] @ logs[counting])
+    return total
+
+
+def graph_log_likelihood(graph: object, data: DataLike) -> float:
+    """-N Σ H_D(X | U): the greatest log-likelihood that tables on a graph can reach, by entropies of families."""
+    families = read_families(graph, data)
+    counted_families = families.counts_of(families.parents).values()
+    return math.fsum(_entropy_terms(counts.sum(axis=-1)) - _entropy_terms(counts) for counts in counted_families)
+
+
+def empirical_entropy(data: TableLike, names: Iterable[str] | None = None) -> float:
+    """H(P_D), of the joint distribution of some variables, or of all, in the data. O(rows log rows)."""
+    table = Table.read(data)
+    weights = _distinct(table if names is None else table.select(names))[1]
+    total = weights.sum()
+    return float(_entropy_terms(weights) / total + np.log(total)) if total else 0.0
+
+
+def empirical_divergence(network: BayesianNetwork, data: TableLike) -> float:
+    """KL(P_D, P_θ) = Σ P_D(row) log P_D(row) / P_θ(row) ≥ 0; infinite where the network rules a row out.
+
+    Its minimum over parameters is at those of greatest likelihood.
+    """
+    table = read_families(network, data).statistics.table.select(network.variables)
+    codes, weights = _distinct(table)
+    shares = weights / weights.sum() if weights.sum() else weights
+    columns = dict(zip(table.discrete, codes.astype(np.intp), strict=True))
+    logs = sum((cpd.log_probability(columns) for cpd in network.cpds.values()), np.zeros(len(weights)))
+    return max(float(shares @ (np.log(shares) - logs)), 0.0)
+
+
+def _distinct(table: Table) -> tuple[NDArray[Any], Floats]:
+    """The rows that differ, as columns, and how much each weighs."""
+    if table.continuous:
+        raise NotSupported(f"{table.continuous[0]!r} is continuous: it has a density, and no empirical entropy.")
+    rows, places = np.unique(table.codes, axis=1, return_inverse=True)
+    weights = np.bincount(places.ravel(), table.weights, rows.shape[1]).astype(np.float64)
+    return rows[:, weights > 0], weights[weights > 0]
+
+
+def _entropy_terms(counts: Floats) -> float:
+    """-Σ n log n, with 0 log 0 = 0."""
+    live = counts[counts > 0]
+    return -float(live @ np.log(live))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FamilyFragmentation:
+    """How many cases there are for each joint state of the parents of one variable."""
+
+    cases: Floats  # the numbers; an axis for each parent
+    num_parameters: int  # the free parameters of the table
+    num_unseen: int  # joint states of the parents without a case
+    num_thin: int  # those with fewer cases than asked for
+    median: float  # the number of cases that half of the joint states do not reach
+
+    @property
+    def cases_per_parameter(self) -> float:
+        """All cases over all free parameters; infinite where there is nothing to learn."""
+        return float(self.cases.sum()) / self.num_parameters if self.num_parameters else float("inf")
+
+
+@record(eq=False)
+class Fragmentation(Result):
+    """The report on all families; `print` shows the thinnest first."""
+
+    families: Mapping[str, FamilyFragmentation]
+    fewest: float
+
+    def __str__(self) -> str:
+        lines = []
+        for name, family in sorted(self.families.items(), key=lambda item: (item[1].cases_per_parameter, item[0])):
+            thin = f"{family.num_thin} with fewer than {self.fewest:g}, median {family.median:g}"
+            lines.append(f"{name}: {counted(family.cases.size, 'row')}, {family.num_unseen} without cases, {thin}")
+        return "\n".join(lines)
+
+
+def data_fragmentation(graph: object, data: DataLike, fewest: float = 5.0) -> Fragmentation:
+    """How many cases there are to learn each row of each table from; those with fewer than `fewest` count as thin.
+
+    Families with continuous variables are left out.
+
+    >>> rows = {"rain": [0, 0, 0, 1], "wind": [0, 0, 1, 1], "wet": [0, 1, 0, 1]}
+    >>> print(data_fragmentation("rain -> wet <- wind", rows, fewest=2))
+    wet: 4 rows, 1 without cases, 3 with fewer than 2, median 1
+    rain: 1 row, 0 without cases, 0 with fewer than 2, median 4
+    wind: 1 row, 0 without cases, 0 with fewer than 2, median 4
+    """
+    if not fewest >= 0:
+        raise InvalidArgument(f"fewest= is a number of cases, not {fewest!r}.")
+    families = read_families(graph, data)
+    numbers = {name for name, variable in families.variables.items() if variable.is_continuous}
+    tables = [name for name in families.variables if not numbers & {name, *families.parents[name]}]
+    found = {}
+    for name, counts in families.counts_of(tables).items():
+        variable, cases = families.variables[name], np.asarray(counts.sum(axis=-1))
+        thin, unseen = int((cases < fewest).sum()), int((cases <= 0).sum())
+        parameters = cases.size * (variable.num_states - 1)
+        found[name] = FamilyFragmentation(cases, parameters, unseen, thin, float(np.median(cases)))
+    return Fragmentation(MappingProxyType(found), fewest)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats, Positions
-from plausible.base.tolerances import DETERMINED
+from plausible.base.arrays import DETERMINED, Flags, Floats, Positions
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD, LogisticCPD, NoisyOr, Split, TreeCPD
 from plausible.data.statistics import FamilyRows
-from plausible.errors import InvalidArgument
-from plausible.learn.estimation.families import FamilyFit, FamilyTask
-from plausible.learn.estimation.family_posterior import FamilyPosterior, log_rising
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, suggestion
+from plausible.learn.estimation.families import CPDLearner, Families, FamilyFit, FamilyTask, ParameterKnowledge
+from plausible.learn.estimation.priors import FamilyPosterior, log_rising
 from plausible.variables import Variable
 
 _ROUNDING = 1e-13  # Residuals below this, relative to the numbers themselves, are rounding
@@ -357,3 +358,38 @@ def _scores(counts: Floats, prior: Floats, charge: float | None) -> Floats:
         return np.asarray(xlogy(counts, counts).sum(axis=1) - xlogy(counts.sum(axis=1), counts.sum(axis=1)) - charge)
     known = np.maximum(prior, _SMALLEST)
     return np.asarray(log_rising(known, counts).sum(axis=1) - log_rising(known.sum(axis=1), counts.sum(axis=1)))
+
+
+_LEARNERS: Mapping[str, CPDLearner] = MappingProxyType(
+    {
+        "tree": TreeLearner(),
+        "noisy-or": NoisyOrLearner(),
+        "logistic": LogisticLearner(),
+        "linear-gaussian": GaussianLearner(),
+        "conditional-gaussian": GaussianLearner(),
+    }
+)
+
+
+def find_learners(
+    families: Families, kinds: Mapping[str, str | CPDLearner], knowledge: ParameterKnowledge
+) -> dict[str, CPDLearner]:
+    """Name -> what learns its distribution, for all that are neither tables nor fixed."""
+    for name in kinds:
+        if name not in families.variables:
+            raise UnknownVariable.named(name, families.variables, "this graph, though kinds= names it")
+    tied = {*knowledge.owners, *knowledge.owners.values()}
+    learners = {}
+    for name, variable in families.variables.items():
+        usual = "logistic" if any(parent.is_continuous for parent in families.parents_of(name)) else "table"
+        kind = kinds.get(name) or ("linear-gaussian" if variable.is_continuous else usual)
+        if name in knowledge.fixed_cpds or kind == "table":
+            continue
+        if name in tied:
+            raise NotSupported(f"Only tables can be tied, but {name!r} has the kind {kind!r}.")
+        if isinstance(kind, str) and kind not in _LEARNERS:
+            raise InvalidArgument(f"{kind!r} is no kind to learn {name!r} as.{suggestion(kind, ('table', *_LEARNERS))}")
+        if not isinstance(kind, (str, CPDLearner)):
+            raise InvalidArgument(f"kinds= says how to learn {name!r}: by a word, such as 'tree', or a learner.")
+        learners[name] = _LEARNERS[kind] if isinstance(kind, str) else kind
+    return learners

@@ -9,15 +9,13 @@ from types import MappingProxyType
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Positions
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, generator_of
 from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
-from plausible.learn.estimation.families import Families, read_families
-from plausible.learn.estimation.family_posterior import Estimate, FamilyPosterior
-from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
-from plausible.learn.estimation.priors import PriorLike, pseudo_counts, refuse_unknown
+from plausible.learn.estimation.families import Families, ParameterKnowledge, check_knowledge, read_families
+from plausible.learn.estimation.priors import Estimate, FamilyPosterior, PriorLike, pseudo_counts, refuse_unknown
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

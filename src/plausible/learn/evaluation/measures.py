@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_count
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.base.records import Result, record
-from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, PDAG, compare_structure, essential_graph

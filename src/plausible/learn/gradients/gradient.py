@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.cpds import LinearGaussianCPD, TableCPD
-from plausible.data.evidence_columns import EvidenceColumns
+from plausible.data.columns import EvidenceColumns
 from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable

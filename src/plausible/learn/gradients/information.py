@@ -15,7 +15,7 @@ from plausible.cpds.reading import place_text
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, counted
 from plausible.factors.definite import pivoted_root
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.gradients.coordinates import RowCoordinates
 from plausible.learn.gradients.space import ObservedLikelihood, ParameterSpace, Tables, tables_of

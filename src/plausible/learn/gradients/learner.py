@@ -9,11 +9,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.options import check_count
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.gradients.space import Objective, ObservedLikelihood, ParameterSpace
 from plausible.models import BayesianNetwork

@@ -13,7 +13,7 @@ from plausible.cpds import CPD, LogisticCPD, NoisyOr, TableCPD, TreeCPD
 from plausible.data.table import TableLike
 from plausible.engine.batch import PreparedRows
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
+from plausible.learn.estimation.families import ParameterKnowledge, check_knowledge
 from plausible.learn.estimation.priors import PriorLike, pseudo_counts, refuse_unknown
 from plausible.learn.gradients.coordinates import (
     CPDCoordinates,

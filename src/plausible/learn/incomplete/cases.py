@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -72,17 +72,20 @@ class Cases:
                     "These cases are of other variables, or in another order. Make them anew: Cases.of."
                 )
             return data
-        table = _read(data, known)
+        if isinstance(data, Table):
+            table = Table.read(data, [variable for name, variable in known.items() if name in data.variables])
+        else:
+            there = open_columns(data, known).read(known)
+            table = Table.read(there, [known[name] for name in there])
         table = table if weights is None else table.weighted(list(weights))
         codes = np.full((table.num_rows, len(discrete)), -1, dtype=np.int32)
         numbers = np.full((table.num_rows, len(continuous)), np.nan)
         cells: tuple[NDArray[Any], ...] = (codes, numbers)
         sides = ((discrete, table.discrete, table.codes), (continuous, table.continuous, table.numbers))
         for filled, (wanted, names, columns) in zip(cells, sides, strict=True):
-            there = dict(zip(names, columns, strict=True))
-            for place, name in enumerate(wanted):
-                if name in there:
-                    filled[:, place] = there[name]
+            for name, column in zip(names, columns, strict=True):
+                if name in wanted:
+                    filled[:, list(wanted).index(name)] = column
         return _distinct(discrete, continuous, codes, numbers, table)
 
     @property
@@ -151,10 +154,6 @@ class Cases:
         codes = dict(zip(self.variables, self.codes[case].tolist(), strict=True))
         return Evidence({name: code for name, code in codes.items() if code >= 0}, {}, {})
 
-    def with_weights(self, weights: Floats) -> Cases:
-        """The same cases, each with another weight."""
-        return replace(self, weights=weights)
-
     def some(self, places: Positions) -> Cases:
         """Some of the cases alone, all of whose variables are discrete."""
         new = np.full(self.num_cases + 1, -1, dtype=np.int64)  # the last for rows that weigh nothing
@@ -171,14 +170,6 @@ class Cases:
         rows = counted(len(self.case_of_row), "row")
         size = counted(len(self.variables) + len(self.continuous), "variable")
         return f"<Cases: {self.num_cases} different of {rows}, {size}>"
-
-
-def _read(data: TableLike, known: Mapping[str, Variable]) -> Table:
-    """The table, its columns read as the known variables."""
-    if isinstance(data, Table):
-        return Table.read(data, [variable for name, variable in known.items() if name in data.variables])
-    there = open_columns(data, known).read(known)
-    return Table.read(there, [known[name] for name in there])
 
 
 def _distinct(
@@ -234,3 +225,17 @@ def distinct_rows(rows: Codes) -> tuple[Codes, Ints]:
     case = np.empty(len(rows), dtype=np.int64)
     case[order] = np.cumsum(is_new) - 1
     return ordered[is_new], case
+
+
+def completions_of(codes: Codes, num_states: Sequence[int]) -> tuple[Ints, Codes]:
+    """The row of each completion of rows in which -1 is missing, and its codes; the rows in order."""
+    sizes, missing = np.array(num_states, dtype=np.int64), codes < 0
+    numbers = np.where(missing, sizes, 1).prod(axis=1)
+    row = np.repeat(np.arange(len(codes)), numbers)
+    completed = codes[row]
+    rest = np.arange(len(row)) - np.repeat(np.cumsum(numbers) - numbers, numbers)  # which completion of its row
+    for column in range(len(sizes) - 1, -1, -1):
+        free = missing[row, column]
+        completed[free, column] = rest[free] % sizes[column]
+        rest[free] //= sizes[column]
+    return row, completed

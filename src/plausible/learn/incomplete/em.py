@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -14,16 +13,13 @@ import numpy as np
 from plausible.base.arrays import Flags
 from plausible.base.hints import FIT_HINTS, Hinted
 from plausible.base.method_names import keyword_hints
-from plausible.base.options import check_count
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted, suggestion, warn_caller
 from plausible.inference.engines import Engine
 from plausible.kernels.jit import repeated
-from plausible.learn.estimation.families import CPDLearner
-from plausible.learn.estimation.family_posterior import Estimate
-from plausible.learn.estimation.knowledge import ParameterKnowledge, UnidentifiedParameters
-from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.estimation.families import CPDLearner, ParameterKnowledge, UnidentifiedParameters
+from plausible.learn.estimation.priors import Estimate, PriorLike
 from plausible.learn.incomplete.accelerated_em import HybridEM, OverrelaxedEM, SquaredEM
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations
@@ -121,13 +117,13 @@ def em_run(
     """
     limits, way = stops or Stops(), read_em_method(method)
     rule, num_scheduled, judge = read_stopping(stopping, limits.tolerance), way.num_scheduled, problem.validation
-    step: Callable[[EMState], EMState] = partial(way.step, problem)
 
     def judged(state: EMState, trace: tuple[float, ...] = ()) -> EMState:
-        assert judge is not None
+        if judge is None:
+            return state
         return replace(state, validation_trace=(*trace, judge.at(state.network).log_likelihood))
 
-    def judged_step(state: EMState) -> EMState:
+    def step(state: EMState) -> EMState:
         return judged(way.step(problem, state), state.validation_trace)
 
     def settled(run: Run[EMState]) -> str:
@@ -136,9 +132,7 @@ def em_run(
         early = num_scheduled - (run.state.num_steps - run.num_steps)  # the steps of this run that the schedule made
         return rule(replace(run, trace=run.trace[early:]) if early > 0 else run)
 
-    first, ends = start, [settled if num_scheduled else rule]
-    if judge is not None:
-        step, first = judged_step, start if isinstance(start, Run) else judged(start)
+    first, ends = start if isinstance(start, Run) else judged(start), [settled if num_scheduled else rule]
     run = iterate(step, first, limits, ends, objective=attrgetter("objective"), clock=clock)
     if run.stopped_by == "validation" and run.previous is not None:
         return replace(run, state=run.previous, num_steps=run.num_steps - 1, trace=run.trace[:-1], previous=None)

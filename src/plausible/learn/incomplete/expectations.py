@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -192,7 +192,7 @@ class ExactExpectations:
         """
         tables = [cpd.values if isinstance(cpd, TableCPD) else cpd.to_factor().values for cpd in network.cpds.values()]
         tables = tables if power == 1.0 else [table**power for table in tables]
-        cases = self.cases if weights is None else self.cases.with_weights(weights)
+        cases = self.cases if weights is None else replace(self.cases, weights=weights)
         logs, counts = self.compiled(network).answers(tables, cases)
         impossible = np.flatnonzero(np.isneginf(logs))
         if len(impossible):

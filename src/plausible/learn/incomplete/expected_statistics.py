@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Ints
+from plausible.base.arrays import Floats
 from plausible.data.statistics import Counts, Request, Stack, Statistics, counted_each
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
-from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.cases import Cases, completions_of
 from plausible.learn.incomplete.expectations import ExactExpectations, compile_cases, impossible_case
 from plausible.learn.incomplete.missing_parts import MissingParts
 from plausible.models import BayesianNetwork
@@ -40,7 +41,7 @@ def completed_table(network: BayesianNetwork, data: TableLike | Cases, max_rows:
             f"The rows have {cases.num_completions:.3g} completions; up to {max_rows} are listed. Ask for counts by "
             "inference: ExpectedStatistics."
         )
-    case, codes = _completions(cases)
+    case, codes = completions_of(cases.codes, [variable.num_states for variable in cases.variables.values()])
     places, logs = {name: place for place, name in enumerate(cases.variables)}, np.zeros(len(case))
     for name, cpd in network.cpds.items():  # distributions of variables that were set from outside do not count
         columns = {v.name: codes[:, places[v.name]].astype(np.intp) for v in cpd.scope}
@@ -61,21 +62,6 @@ def completed_table(network: BayesianNetwork, data: TableLike | Cases, max_rows:
         weights[live],
         MappingProxyType(masks),
     )
-
-
-def _completions(cases: Cases) -> tuple[Ints, Codes]:
-    """The case of each completion, and its codes; the cases in order."""
-    sizes = np.array([variable.num_states for variable in cases.variables.values()], dtype=np.int64)
-    missing = cases.codes < 0
-    numbers = np.where(missing, sizes, 1).prod(axis=1) if len(sizes) else np.ones(cases.num_cases, dtype=np.int64)
-    case = np.repeat(np.arange(cases.num_cases), numbers)
-    codes = cases.codes[case]
-    rest = np.arange(len(case)) - np.repeat(np.cumsum(numbers) - numbers, numbers)  # which completion of its case
-    for column in range(len(sizes) - 1, -1, -1):
-        free = missing[case, column]
-        codes[free, column] = rest[free] % sizes[column]
-        rest[free] //= sizes[column]
-    return case, codes
 
 
 class ExpectedStatistics(Statistics):
@@ -171,7 +157,7 @@ class ExpectedStatistics(Statistics):
         weights = np.where(cases.is_set(child), 0.0, cases.weights)
         counts = self._parts.counts([places[name] for name in names], np.where(has_large, 0.0, weights))
         if (weights[has_large] > 0).any():  # by a clique tree that has the variables together
-            large = cases.with_weights(weights).some(np.flatnonzero(has_large))
+            large = replace(cases, weights=weights).some(np.flatnonzero(has_large))
             compiled = compile_cases(self._network, large, [[self.variables[name] for name in names]])
             tables = [cpd.to_factor().values for cpd in self._network.cpds.values()]
             counts = counts + compiled.answers(tables, large)[1]["0"]

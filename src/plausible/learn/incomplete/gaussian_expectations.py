@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
-from plausible.data.evidence_columns import EvidenceColumns
+from plausible.data.columns import EvidenceColumns
 from plausible.errors import NotSupported
 from plausible.factors.alignment import Scope
 from plausible.inference.gaussian.regression import EvidenceWeight, Regression

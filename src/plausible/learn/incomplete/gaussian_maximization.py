@@ -15,8 +15,7 @@ from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.learn.estimation.families import CPDLearner, Families, FamilyFit, FamilyTask
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import CPDLearner, Families, FamilyFit, FamilyTask, ParameterKnowledge
 from plausible.learn.estimation.learners import GaussianLearner, gaussian_cpd, regress_covariances
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_rows import NumberUnits

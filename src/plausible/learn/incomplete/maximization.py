@@ -12,11 +12,9 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD, TableCPD, TreeCPD
 from plausible.errors import InvalidArgument, counted
-from plausible.learn.estimation.families import CPDLearner, Families, FamilyFit, FamilyTask
-from plausible.learn.estimation.family_posterior import Estimate
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import CPDLearner, Families, FamilyFit, FamilyTask, ParameterKnowledge
 from plausible.learn.estimation.learners import TreeLearner
-from plausible.learn.estimation.priors import PriorLike, pseudo_counts
+from plausible.learn.estimation.priors import Estimate, PriorLike, pseudo_counts
 from plausible.learn.incomplete.expectations import FamilyCounts
 from plausible.learn.incomplete.gaussian_maximization import MomentRegression
 from plausible.models import BayesianNetwork

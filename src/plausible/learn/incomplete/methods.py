@@ -9,14 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Ints
+from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import NotSupported, counted
 from plausible.inference.engines import Engine, check_engine
 from plausible.inference.variational.mean_field import MeanField
-from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.approximate_expectations import HardExpectations, mean_field_expectations
+from plausible.learn.incomplete.cases import Cases, completions_of
 from plausible.learn.incomplete.expectations import (
     EngineExpectations,
     ExactExpectations,
@@ -25,8 +26,6 @@ from plausible.learn.incomplete.expectations import (
     compile_cases,
     impossible_case,
 )
-from plausible.learn.incomplete.hard_expectations import HardExpectations
-from plausible.learn.incomplete.mean_field_expectations import mean_field_expectations
 from plausible.learn.incomplete.problem import EMProblem, EMState, expectation_step, expected_log_likelihood
 from plausible.models import BayesianNetwork
 
@@ -252,11 +251,10 @@ class FrozenFamily:
         cases = Cases.of(network.variables, data)
         cpd = network.cpd(name)
         shape = tuple(variable.num_states for variable in cpd.scope)
-        names = list(cases.variables)
-        case, places = _agreeing(cases.codes[:, [names.index(v.name) for v in cpd.scope]], shape)
-        codes = cases.codes[case]
-        for variable, column in zip(cpd.scope, np.unravel_index(places, shape), strict=True):
-            codes[:, names.index(variable.name)] = column
+        columns = [list(cases.variables).index(variable.name) for variable in cpd.scope]
+        case, family = completions_of(cases.codes[:, columns], shape)
+        places, codes = np.ravel_multi_index(tuple(family.T), shape), cases.codes[case]
+        codes[:, columns] = family
         expanded = replace(cases, codes=codes, weights=cases.weights[case], settings=cases.settings[case])
         open_network = network.with_cpd(TableCPD.uniform(cpd.variable, cpd.parents))
         compiled, logs = compile_cases(open_network, expanded), np.zeros(len(codes))
@@ -350,15 +348,3 @@ def _updated(problem: EMProblem, network: BayesianNetwork, names: list[str]) -> 
     """The network with some distributions from an ordinary M-step."""
     learned = problem.maximized(problem.at(network)).network
     return BayesianNetwork([learned.cpd(name) if name in names else cpd for name, cpd in network.cpds.items()])
-
-
-def _agreeing(codes: Codes, shape: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """All pairs of a row and a joint state that agrees with it, rows ascending; joint states as flat places."""
-    rows, places = np.arange(len(codes)), np.zeros(len(codes), dtype=np.int64)
-    for column, size in zip(codes.T, shape, strict=True):
-        there = column[rows]
-        repeats = np.where(there < 0, size, 1)
-        first = np.repeat(np.cumsum(repeats) - repeats, repeats)
-        states = np.repeat(np.maximum(there, 0), repeats) + np.arange(int(repeats.sum())) - first
-        rows, places = np.repeat(rows, repeats), np.repeat(places, repeats) * size + states
-    return rows.astype(np.int64), places

@@ -13,7 +13,7 @@ import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.inference.compiled import compile_factors
-from plausible.kernels.expected_cells import sum_pairs, weigh_parts
+from plausible.kernels.completion import sum_pairs, weigh_parts
 from plausible.learn.incomplete.cases import Cases, distinct_rows
 from plausible.learn.incomplete.expectations import impossible_case, mutilated
 from plausible.models import BayesianNetwork

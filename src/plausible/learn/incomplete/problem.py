@@ -19,10 +19,14 @@ from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, counted, suggestion
 from plausible.graphs.graph_input import read_dag
-from plausible.learn.estimation.families import CPDLearner, Families
-from plausible.learn.estimation.family_posterior import Estimate
-from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge, find_learners
-from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
+from plausible.learn.estimation.families import (
+    CPDLearner,
+    Families,
+    ParameterKnowledge,
+    check_knowledge,
+)
+from plausible.learn.estimation.learners import find_learners
+from plausible.learn.estimation.priors import Estimate, PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import (
     ExactExpectations,
@@ -85,15 +89,11 @@ class EMProblem:
 
     def init(self, network: BayesianNetwork) -> EMState:
         """The state before the first step."""
-        expected = self.expectation.at(network)
-        return EMState(network, expected, expected.log_likelihood + self.maximization.log_prior(network))
+        return self.at(network)
 
     def step(self, state: EMState) -> EMState:
         """One M-step, then one E-step: the objective does not fall."""
-        network, kept_rows = self.maximization.network(state.expectations.counts, state.network)
-        expected = self.expectation.at(network)
-        objective = expected.log_likelihood + self.maximization.log_prior(network)
-        return EMState(network, expected, objective, state.num_steps + 1, kept_rows)
+        return self.at(*self.maximized(state), state)
 
     def maximized(self, state: EMState) -> Maximized:
         """One M-step."""

@@ -9,19 +9,19 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Floats
-from plausible.base.seeds import Seed
+from plausible.base.options import Seed
 from plausible.cpds import TableCPD
 from plausible.data.column_types import categories_of
 from plausible.data.sources import open_columns
-from plausible.data.table import Table, TableLike
+from plausible.data.table import Table, TableLike, state_columns
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.graphs import DAG
 from plausible.graphs.graph_input import read_dag
-from plausible.learn.estimation.family_posterior import Estimate
-from plausible.learn.estimation.knowledge import ParameterKnowledge
-from plausible.learn.estimation.priors import LIGHT_PRIOR, PriorLike
+from plausible.learn.estimation.families import ParameterKnowledge
+from plausible.learn.estimation.priors import LIGHT_PRIOR, Estimate, PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMFit, EMProgress, best_em
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations
@@ -232,7 +232,7 @@ def _codes(
     return variables, np.split(stacked, np.cumsum(lengths)[:-1])
 
 
-def _table_columns(table: Table, declared: dict[str, Variable]) -> dict[str, list[Any]]:
+def _table_columns(table: Table, declared: dict[str, Variable]) -> dict[str, NDArray[Any]]:
     """Name -> states of a table that was read before, `None` where missing; its variables are added to those known."""
     if table.weights is not None or table.interventions:
         raise NotSupported("The times of a sequence have no weights and no interventions: give a Table without.")
@@ -242,13 +242,7 @@ def _table_columns(table: Table, declared: dict[str, Variable]) -> dict[str, lis
                 f"{name!r} has the states {list(variable.states)} in one sequence and {list(declared[name].states)} in "
                 "another. Read all tables with the same variables=."
             )
-    columns: dict[str, list[Any]] = {
-        name: column.tolist() for name, column in zip(table.continuous, table.numbers, strict=True)
-    }
-    for name, codes in zip(table.discrete, table.codes, strict=True):
-        states = (*table.variables[name].states, None)  # the last one for -1
-        columns[name] = [states[code] for code in codes.tolist()]
-    return columns
+    return state_columns(table)
 
 
 def _table(slice_variables: Mapping[str, Variable], length: int, codes: Codes) -> Table:

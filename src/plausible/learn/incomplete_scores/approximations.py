@@ -13,7 +13,7 @@ from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error
 from plausible.learn.bayesian.samplers import CollapsedCellGibbs, RowGibbs
 from plausible.learn.bayesian.variational import VariationalState, variational_bayes, variational_step
-from plausible.learn.estimation.family_posterior import log_rising
+from plausible.learn.estimation.priors import log_rising
 from plausible.learn.gradients.information import Entries, FreeParameters, entry_posteriors, pair_counts
 from plausible.learn.gradients.space import ObservedLikelihood, ParameterSpace, tables_of
 from plausible.learn.incomplete.cases import distinct_rows

@@ -14,8 +14,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
-from plausible.learn.bayesian.completion_problem import CompletionProblem
-from plausible.learn.bayesian.family_tables import FamilyTables
+from plausible.learn.bayesian.completion_problem import CompletionProblem, FamilyTables
 from plausible.learn.estimation.priors import FLAT_PRIOR, PriorLike
 from plausible.learn.gradients.space import tables_of
 from plausible.learn.incomplete.accelerated_em import SquaredEM

@@ -17,10 +17,8 @@ from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, suggestion
 from plausible.graphs import DAG
-from plausible.learn.estimation.families import Families
-from plausible.learn.estimation.family_posterior import Estimate
-from plausible.learn.estimation.knowledge import ParameterKnowledge
-from plausible.learn.estimation.priors import BDeu, PriorLike, is_no_prior
+from plausible.learn.estimation.families import Families, ParameterKnowledge
+from plausible.learn.estimation.priors import BDeu, Estimate, PriorLike, is_no_prior
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run
 from plausible.learn.incomplete.expectations import Expectations, FamilyCounts

@@ -10,8 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.options import check_count
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.cpds import TableCPD
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike

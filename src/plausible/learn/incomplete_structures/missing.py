@@ -18,8 +18,7 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
-from plausible.learn.estimation.families import Families
-from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.families import Families, ParameterKnowledge
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations, FamilyCounts
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_regressions
@@ -47,8 +46,7 @@ from plausible.learn.incomplete_structures.structural_em import (
     sem_step,
     sem_update,
 )
-from plausible.learn.missingness.cells import incomplete_rows
-from plausible.learn.missingness.fillers import by_draw
+from plausible.learn.missingness.fillers import by_draw, incomplete_rows
 from plausible.learn.missingness.mcar_tests import fit_gaussian
 from plausible.learn.scores.gaussian import ConditionalGaussian, GaussianScore
 from plausible.learn.scores.score import FamilyScores, Score
@@ -273,10 +271,7 @@ def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated
             "SEMRules(num_draws=0): missing cells of tables with numbers are completed by draws. Give one or more."
         )
     clock = _clock(search, rules)
-    timed, judge = (
-        replace(search, clock=clock),
-        MixedJudge.of(table, search.score, rules.em_stops, clock),
-    )
+    timed, judge = replace(search, clock=clock), MixedJudge.of(table, search.score, rules.em_stops, clock)
     found = first_graph(judge, timed)
     start = sem_init(judge, judge.start(found.graph, np.random.default_rng(search.seed)))
     if found.stopped_by == "interrupted":

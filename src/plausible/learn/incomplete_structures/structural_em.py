@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.options import check_count, check_number
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, check_number, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
 from plausible.errors import counted

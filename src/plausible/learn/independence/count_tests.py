@@ -14,7 +14,7 @@ from plausible.base.arrays import Flags, Floats, Ints
 from plausible.data.statistics import Request, Statistics, in_order
 from plausible.data.table_statistics import DataLike, TableStatistics, read_statistics
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.kernels.contingency import measure_dependence
+from plausible.kernels.counting import measure_dependence
 from plausible.learn.independence.independence_test import (
     Answers,
     IndependenceResult,

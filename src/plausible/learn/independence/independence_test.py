@@ -75,10 +75,6 @@ class Answers(NamedTuple):
         """Which tests are reliable and had nothing to compare: x or y never varies once the others are given."""
         return np.asarray(self.are_reliable & (self.degrees_of_freedom == 0))
 
-    def are_dependent(self, alpha: float) -> Mask:
-        """Which tests are reliable and reject independence at a level."""
-        return self.are_reliable & (self.p_values <= alpha)
-
 
 class IndependenceTest(ABC):
     """A test bound to what it asks: data, a graph, or a function of the user."""

@@ -13,10 +13,10 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
 from plausible.cpds import CPD
-from plausible.data.table import Table, TableLike
+from plausible.data.table import Table, TableLike, state_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.inference.gaussian.rows import same_rows
-from plausible.learn.missingness.cells import Mask, missing_cells, state_columns, with_columns
+from plausible.learn.missingness.fillers import Mask, missing_cells, with_columns
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
@@ -62,10 +62,6 @@ class MissingnessReport(Result):
         """How many cells are missing."""
         return sum(report.num_missing for report in self.variables.values())
 
-    def frequent_patterns(self, num_patterns: int = 10) -> tuple[Pattern, ...]:
-        """The most frequent patterns."""
-        return self.patterns[:num_patterns]
-
     def to_frame(self) -> pd.DataFrame:
         """A row for each pattern: whether each variable is missing, and the number of rows in `num_rows`."""
         import pandas as pd
@@ -80,7 +76,7 @@ class MissingnessReport(Result):
             if report.num_missing:
                 lines.append(f"  {name}: {report.status}, missing in {counted(report.num_missing, 'row')}")
         lines += [f"  {a} and {b} are never observed together" for a, b in self.never_together]
-        for missing, num_rows in self.frequent_patterns(5):
+        for missing, num_rows in self.patterns[:5]:
             lacks = "lacks" if num_rows == 1 else "lack"
             lines.append(f"  {counted(num_rows, 'row')} {lacks} {', '.join(missing) or 'nothing'}")
         return "\n".join(lines)

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.options import Seed, generator_of
 from plausible.base.records import Result, record
-from plausible.base.seeds import Seed, generator_of
 from plausible.data.columns import with_values
 from plausible.data.sources import columns_of, open_columns
 from plausible.data.table import Table, TableLike
@@ -21,8 +21,8 @@ from plausible.errors import InvalidArgument, UnknownVariable, counted, suggesti
 from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.priors import FLAT_PRIOR, PriorLike
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
-from plausible.learn.missingness.cells import Mask, fill_cells, missing_cells
 from plausible.learn.missingness.fillers import (
+    Mask,
     by_best_completion,
     by_default,
     by_draw,
@@ -31,7 +31,9 @@ from plausible.learn.missingness.fillers import (
     by_median,
     by_most_probable,
     by_uniform,
+    fill_cells,
     from_column,
+    missing_cells,
     network_table,
 )
 from plausible.models import BayesianNetwork

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.base.seeds import Seed, generator_of
-from plausible.data.table import Table, TableLike
+from plausible.base.options import Seed, generator_of
+from plausible.data.table import Table, TableLike, state_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted
-from plausible.learn.missingness.cells import Mask, hide_cells, state_columns, table_cells
+from plausible.learn.missingness.fillers import Mask, hide_cells, table_cells
 from plausible.variables import State, Variable
 
 #: Missing completely at random, at random, or not at random (Rubin 1976).

@@ -12,7 +12,7 @@ from plausible.base.arrays import Floats, Positions
 from plausible.base.records import Result, record
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, suggestion
-from plausible.learn.estimation.family_posterior import log_rising
+from plausible.learn.estimation.priors import log_rising
 from plausible.learn.mixtures.clustering import MixtureClustering, read_clustered
 from plausible.learn.mixtures.em import expect, log_totals
 

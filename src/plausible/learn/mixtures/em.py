@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats
-from plausible.base.options import check_count
-from plausible.base.seeds import generator_of
+from plausible.base.options import check_count, generator_of
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.learn.incomplete.gaussian_rows import (
     LOG_TWO_PI,
@@ -253,7 +252,7 @@ def step(problem: MixtureProblem, state: MixtureState) -> MixtureState:
     value = expected.log_likelihood + log_prior(state.parameters, kind)
     parameters = maximize(expected, state.parameters, kind, space)
     moved = 0
-    if kind.is_k_means:
+    if kind.is_hard and kind.has_equal_weights and kind.covariance == "unit":  # k-means
         parameters, moved = _with_empty_moved(problem, expected, parameters)
     return MixtureState(parameters, value, state.moved + moved, state.num_steps + 1, state.restart)
 

@@ -166,11 +166,6 @@ class MixtureKind:
         """Whether numbers may depend on each other within a cluster."""
         return self.covariance in ("full", "tied")
 
-    @property
-    def is_k_means(self) -> bool:
-        """Whether rows go to the nearest mean."""
-        return self.is_hard and self.has_equal_weights and self.covariance == "unit"
-
     def num_parameters(self, num_clusters: int, num_states: Positions, num_numbers: int) -> int:
         """How many numbers are free: the dimension that BIC and AIC count."""
         weights = 0 if self.has_equal_weights else num_clusters - 1

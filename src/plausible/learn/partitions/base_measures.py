@@ -17,7 +17,7 @@ from plausible.base.arrays import Floats
 from plausible.base.options import check_number
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
-from plausible.learn.estimation.family_posterior import log_rising
+from plausible.learn.estimation.priors import log_rising
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.method_names import own_methods
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.inference.sampling.chain_diagnostics import ChainDiagnostics, diagnose

@@ -14,9 +14,16 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_number
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
-from plausible.kernels.cluster_arrays import BaseArrays, ClusterArrays, MoveArrays, RowArrays
-from plausible.kernels.clusters import fill_slots, log_predictives
-from plausible.kernels.partition_moves import gibbs_rows, merge_split
+from plausible.kernels.clusters import (
+    BaseArrays,
+    ClusterArrays,
+    MoveArrays,
+    RowArrays,
+    fill_slots,
+    gibbs_rows,
+    log_predictives,
+    merge_split,
+)
 from plausible.learn.partitions.base_measures import BaseMeasure, default_base, part_rows
 from plausible.learn.partitions.partition_priors import (
     ChineseRestaurant,

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count, check_number
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, check_number, generator_of
 from plausible.errors import InvalidArgument
-from plausible.learn.estimation.family_posterior import log_rising
+from plausible.learn.estimation.priors import log_rising
 
 
 def sample_dirichlet(pseudo_counts: ArrayLike, size: int = 1, *, seed: Seed = 0) -> Floats:

@@ -14,8 +14,7 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_number
 from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument
-from plausible.learn.estimation.family_posterior import log_rising
-from plausible.learn.estimation.priors import BDe
+from plausible.learn.estimation.priors import BDe, log_rising
 from plausible.learn.scores.penalized import half_log
 from plausible.learn.scores.score import FamilyScores, Score, Term, Terms, TermScore, n_log_n, refuse_continuous
 from plausible.models.bayesian_network import BayesianNetwork

@@ -24,7 +24,7 @@ from plausible.data.table import TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
-from plausible.kernels.family_terms import sum_family_terms
+from plausible.kernels.counting import sum_family_terms
 
 _MAX_TABLED = 2**24  # All tables of terms of one data set have at most so many entries
 

@@ -13,9 +13,8 @@ from typing import Protocol
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
-from plausible.base.records import Result, record
+from plausible.base.records import Result, html_of_print, record
 from plausible.base.remedies import Remedy
 from plausible.errors import InvalidArgument, InvalidFactor, TooLarge, counted
 from plausible.factors import Factor

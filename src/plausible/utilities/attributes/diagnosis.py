@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print
-from plausible.base.records import Result, record
+from plausible.base.records import Result, html_of_print, record
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.utilities.attributes.outcome_tables import check_utility

@@ -8,8 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable
-from plausible.base.records import Result, record
+from plausible.base.records import Result, TextTable, record
 from plausible.errors import InvalidArgument, shortened
 from plausible.utilities.elicitation.methods import ElicitationSession, standard_gamble
 from plausible.utilities.elicitation.questions import SCHEDULES, Respondent, Schedule

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.display import TextTable
 from plausible.base.frozen import FrozenMapping
-from plausible.base.records import Result, record
+from plausible.base.records import Result, TextTable, record
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.lotteries.preferences import Statement, StatementLike, read_statements

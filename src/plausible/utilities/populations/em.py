@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.options import check_count
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.errors import InvalidArgument
 from plausible.search.run import CONVERGED, Clock, Run, Stops, best_run, iterate
 from plausible.utilities.attributes.additive_utility import UtilityBasis

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable
-from plausible.base.records import Result, record
-from plausible.base.seeds import Seed
+from plausible.base.options import Seed
+from plausible.base.records import Result, TextTable, record
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, check_size, num_entries, read_scope

@@ -8,8 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import format_number
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_number, record
 from plausible.decisions.information.chains.tables import ChainProblem, ChainScope, Rewards, read_chain_problem
 from plausible.decisions.information.subsets import Limits
 from plausible.decisions.information.value import InformationValue

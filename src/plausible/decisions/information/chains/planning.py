@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.display import format_number
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_number, record
 from plausible.decisions.information.chains.tables import ChainProblem, ChainScope, Rewards, read_chain_problem
 from plausible.decisions.information.subsets import Limits
 from plausible.errors import ImpossibleEvidence, TooLarge, UnknownVariable

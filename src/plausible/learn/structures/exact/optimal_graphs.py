@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Floats, score_noise
 from plausible.base.options import check_count
-from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument, TooLarge
-from plausible.kernels.parent_sets import best_of_subsets
+from plausible.kernels.graph_moves import best_of_subsets
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.optimal_parents import SupersetBound
 from plausible.learn.structures.exact.orders import OrderSearch, half_of, usual_method

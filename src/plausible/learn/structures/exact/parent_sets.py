@@ -11,13 +11,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Floats, Ints, score_noise
 from plausible.base.options import check_count
-from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.graphs.mark_masks import bits
-from plausible.kernels.parent_sets import find_fitting
+from plausible.kernels.graph_moves import find_fitting
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.optimal_parents import NoBound, SupersetBound
 from plausible.learn.structures.knowledge import Constraints, Knowledge
