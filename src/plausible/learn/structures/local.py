@@ -37,7 +37,7 @@ _ESCAPES = 60
 #: Many variables need more: walks for each of them, which are near all others in turn.
 _ESCAPES_PER_VARIABLE = 0.3
 #: Of more variables one start is climbed from: equivalence search takes minutes then, and no edges are a poor start.
-_MANY = 250
+_MANY = 500
 
 
 class Stage(NamedTuple):
