@@ -71,6 +71,7 @@ from plausible.learn import LaplacePrior as LaplacePrior
 from plausible.models import BayesianNetwork as BayesianNetwork
 from plausible.models import ConditionalRandomField as ConditionalRandomField
 from plausible.models import FactorGraph as FactorGraph
+from plausible.models import Feature as Feature
 from plausible.models import MarkovNetwork as MarkovNetwork
 from plausible.utilities import Utility as Utility
 from plausible.variables import Assignment as Assignment

@@ -15,7 +15,9 @@ from plausible.engine.compilation import compile_program
 from plausible.kernels import (
     counting,
     downward,
+    fitting,
     graph_moves,
+    local_sums,
     row_groups,
     rows,
     sampling,
@@ -140,6 +142,16 @@ def _find_case(rng):
     return _lookups(rng, sizes), int(rng.integers(2)), states, 100, np.zeros(BLOCK, dtype=np.int32)
 
 
+def _local_case(rng):
+    """Tables over (0, 1), (1, 2) and (2,); variables with 2, 3 and 2 states."""
+    tables = local_sums.Tables(
+        *(np.array(part) for part in ([0, 2, 4, 5], [0, 1, 1, 2, 2], [3, 1, 2, 1, 1], [0, 6, 12])),
+        *(np.array(part) for part in ([0, 1, 3, 5], [0, 0, 1, 1, 2], [3, 1, 2, 1, 1], [2, 3, 2])),
+    )
+    rows = np.stack([rng.integers(0, size, 5) for size in (2, 3, 2)], axis=1).astype(np.int32)
+    return tables, rows, rng.random(5), np.array([0, 1, 2]), rng.normal(size=14), np.zeros(14), np.empty(5)
+
+
 def _draw_case(rng):
     thresholds = np.sort(rng.random((3, 2)), axis=1).ravel()
     rows = 2 * rng.integers(0, 3, size=BLOCK).astype(np.int32)
@@ -216,6 +228,11 @@ CASES = {
     vectors.quotients: lambda rng: (np.abs(_numbers(rng, 5)), np.abs(_numbers(rng, 5)), 0.3),
     vectors.log_quotients: lambda rng: (np.abs(_numbers(rng, 5)), _logs(rng, 5), 0.3),
     downward._sum_around: lambda rng: (_numbers(rng, 2 * 3 * 4), 4, np.empty(3)),
+    fitting.refit: lambda rng: (
+        *(rng.random(6), rng.integers(0, 3, 6).astype(np.int32), rng.random(3)),
+        *(rng.integers(0, 2, 6).astype(np.int32), np.zeros(2)),
+    ),
+    local_sums.add_local_sums: _local_case,
     counting.sum_family_terms: lambda rng: (
         rng.integers(0, 5, (2, 3, 2)),
         rng.random(5),

@@ -73,7 +73,7 @@ def use_all_kernels() -> None:
     """Ask all questions; the answers do not matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few rows and few steps: some runs do not converge
-        for ask in (_exact, _graphs, _approximate, _best, _structures, _incomplete):
+        for ask in (_exact, _graphs, _approximate, _best, _structures, _incomplete, _undirected):
             ask()
 
 
@@ -172,3 +172,9 @@ def _incomplete() -> None:
     pb.learn.sample_parameters(graph, rows, lengths=pb.learn.ChainLengths(4, 1, 1, 1))
     points = np.arange(12.0).reshape(6, 2)
     pb.learn.DirichletProcessMixture(lengths=pb.learn.ChainLengths(4, 1, 1, 1)).fit(points).predict(points)
+
+
+def _undirected() -> None:
+    rows = _rows()[["smoke", "lung", "bronc"]]
+    pb.learn.markov("smoke - lung - bronc - smoke", rows, objective="pseudolikelihood", max_steps=1)
+    pb.learn.markov("smoke - lung - bronc - smoke", rows, optimizer="ipf", max_steps=1)

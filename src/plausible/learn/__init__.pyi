@@ -323,6 +323,20 @@ from plausible.learn.structures.exact.parent_sets import find_parent_sets as fin
 from plausible.learn.structures.knowledge import FoundGraph as FoundGraph
 from plausible.learn.structures.knowledge import Knowledge as Knowledge
 from plausible.learn.structures.local import ClassWalks as ClassWalks
+from plausible.learn.undirected.crf import FieldFit as FieldFit
+from plausible.learn.undirected.crf import learn_crf as _learn_crf
+from plausible.learn.undirected.fit import MarkovFit as MarkovFit
+from plausible.learn.undirected.learning import learn_markov as _learn_markov
+from plausible.learn.undirected.maximum_entropy import maximum_entropy as maximum_entropy
+from plausible.learn.undirected.objectives import CompositeLikelihood as CompositeLikelihood
+from plausible.learn.undirected.objectives import ConditionalLikelihood as ConditionalLikelihood
+from plausible.learn.undirected.objectives import Likelihood as Likelihood
+from plausible.learn.undirected.objectives import Multiconditional as Multiconditional
+from plausible.learn.undirected.objectives import ObjectiveMethod as ObjectiveMethod
+from plausible.learn.undirected.objectives import Piecewise as Piecewise
+from plausible.learn.undirected.objectives import Pseudolikelihood as Pseudolikelihood
+from plausible.learn.undirected.objectives import SubmodelLikelihood as SubmodelLikelihood
+from plausible.learn.undirected.objectives import Viterbi as Viterbi
 from plausible.learn.undirected.priors import GaussianPrior as GaussianPrior
 from plausible.learn.undirected.priors import GroupPrior as GroupPrior
 from plausible.learn.undirected.priors import HyperbolicPrior as HyperbolicPrior
@@ -335,8 +349,10 @@ from plausible.search.chains import ChainLengths as ChainLengths
 from plausible.search.chains import ChainProgress as ChainProgress
 
 # What a stub imports under another name is not passed on; what it assigns is.
+crf = _learn_crf
 em = _learn_em
 gradient_ascent = _learn_by_gradient
+markov = _learn_markov
 parameters = _learn_parameters
 score = _score_graph
 structural_em = _learn_structural_em

@@ -6,6 +6,7 @@ from plausible.models.compiled_engines import ExactEngine, HybridEngine
 from plausible.models.conditional_random_field import ConditionalRandomField
 from plausible.models.conversion import chain_rule_network, factorizes, naive_bayes, to_bayesian_network
 from plausible.models.factor_graph import FactorGraph
+from plausible.models.features import Feature
 from plausible.models.log_linear import (
     boltzmann_machine,
     canonical_network,
@@ -25,6 +26,7 @@ __all__ = [
     "ConditionalRandomField",
     "ExactEngine",
     "FactorGraph",
+    "Feature",
     "HybridEngine",
     "Literal",
     "MarkovNetwork",

@@ -86,6 +86,19 @@ class MessageEngine(IterativeEngine[MessageState]):
             return state
         return state.at_rest(is_contradictory=not is_possible)
 
+    def restarted(self, problem: Problem, state: MessageState) -> MessageState:
+        """The state before any step on other numbers of the same factors, with the messages that there are.
+
+        Where the numbers have changed little, as from step to step of learning, a few rounds are then enough.
+        """
+        graph = message_graph(read_clusters(problem), state.graph.factors["weight"])
+        messages = Messages(*(part.copy() for part in state.messages))
+        urgencies = np.full(state.order.size, np.inf)
+        fresh = MessageState(graph, state.order, state.is_forest, messages, urgencies)
+        if push_all(graph, messages, self._rule(fresh), workspace(graph)):
+            return fresh
+        return self.init(problem)
+
     def step(self, problem: Problem, state: MessageState) -> MessageState:
         """One round: each variable's messages renewed once, or twice if sequential.
 
@@ -172,6 +185,35 @@ def variable_beliefs(state: MessageState) -> list[Floats]:
     sums = _sums(state, _spread(state))
     totals = _log_totals(sums, starts, sizes, is_max=False)
     return np.split(np.exp(sums - np.repeat(totals, sizes)), starts[1:])
+
+
+def factor_beliefs(state: MessageState) -> Floats:
+    """The normalised beliefs of all factors that are in none, each where its logarithms are in the graph."""
+    graph = state.graph
+    beliefs, edges = graph.logs.copy(), graph.edges[graph.members]  # factor by factor, in axis order
+    widths = graph.variables["num_states"][edges["variable"]]
+    starts = np.append(graph.factors["table"], graph.logs.size)
+    within = np.arange(graph.logs.size)
+    arities = graph.factors["last"] - graph.factors["first"]
+    for axis in range(int(arities.max(initial=0))):
+        chosen = np.flatnonzero(arities > axis)
+        at = graph.factors["first"][chosen] + axis
+        lengths = np.diff(starts)[chosen]
+        cells = _stretches(starts[chosen], lengths)
+        states = (within[cells] - np.repeat(starts[chosen], lengths)) // np.repeat(edges["step"][at], lengths)
+        beliefs[cells] += state.messages.outgoing[
+            np.repeat(edges["start"][at], lengths) + states % np.repeat(widths[at], lengths)
+        ]
+    lengths = np.diff(starts)
+    if not lengths.size:
+        return beliefs
+    totals = _log_totals(beliefs, starts[:-1], lengths, is_max=False)
+    return np.asarray(np.exp(beliefs - np.repeat(totals, lengths)))
+
+
+def _stretches(starts: Ints, lengths: Ints) -> Ints:
+    """The places of stretches that begin here and are so long, one after the other."""
+    return np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
 
 
 def reparametrise(state: MessageState, *, is_max: bool) -> Reparametrisation:

@@ -34,7 +34,7 @@ _OTHERS = "ClusterBP(bound=8), MiniBuckets() or Gibbs()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _SumProduct(MessageEngine, ResumableEngine[MessageState]):
+class SumProductEngine(MessageEngine, ResumableEngine[MessageState]):
     """Messages that sum: what is read off them."""
 
     _name: ClassVar[str]
@@ -48,6 +48,14 @@ class _SumProduct(MessageEngine, ResumableEngine[MessageState]):
     def _advice(self) -> str:
         """What to try where the messages have not settled."""
 
+    @abstractmethod
+    def estimate_from(self, problem: Problem, state: MessageState) -> Estimate:
+        """log Z as a state of a run on the problem has it."""
+
+    def estimate(self, problem: Problem) -> Estimate:
+        """log Z at the end of a run."""
+        return self.estimate_from(problem, self.run(problem).state)
+
     def beliefs_from(self, problem: Problem, state: MessageState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The belief about each group: of one variable, or of several within the scope of a factor.
 
@@ -59,7 +67,7 @@ class _SumProduct(MessageEngine, ResumableEngine[MessageState]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopyBP(_SumProduct):
+class LoopyBP(SumProductEngine):
     r"""Loopy belief propagation: approximate in general, exact on trees (Koller & Friedman 2009, §11.3).
 
     There is one cluster for each factor φ_f and one for each variable. Messages start at one and are updated until they
@@ -108,9 +116,9 @@ class LoopyBP(_SumProduct):
     def _weights(self, clusters: Clusters) -> Floats:
         return np.ones(clusters.num_factors)
 
-    def estimate(self, problem: Problem) -> Estimate:
+    def estimate_from(self, problem: Problem, state: MessageState) -> Estimate:
         """The Bethe approximation of log Z, at a fixed point minus the Bethe free energy; exact on a forest."""
-        state, found = _read_off(self.run(problem).state)
+        state, found = _read_off(state)
         info = self._info(problem, state, self._name, self._advice)
         return _exact(problem, found, info) if info.exact else Estimate(found.log_constant + problem.log_scale, info)
 
@@ -122,7 +130,7 @@ class LoopyBP(_SumProduct):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeReweightedBP(ReweightedEngine, _SumProduct):
+class TreeReweightedBP(ReweightedEngine, SumProductEngine):
     r"""Tree-reweighted belief propagation: approximate beliefs, and an upper bound on log Z.
 
     Take some sets of factors without cycles, and let ρ_f be the share of them that contain factor f. Messages are those
@@ -150,9 +158,9 @@ class TreeReweightedBP(ReweightedEngine, _SumProduct):
 
     _name: ClassVar[str] = "tree-reweighted belief propagation"
 
-    def estimate(self, problem: Problem) -> Estimate:
+    def estimate_from(self, problem: Problem, state: MessageState) -> Estimate:
         """The reweighted approximation of log Z, with the upper bound that the messages prove."""
-        state, found = _read_off(self.run(problem).state)
+        state, found = _read_off(state)
         info = self._info(problem, state, self._name, self._advice)
         if info.exact:
             return _exact(problem, found, info)

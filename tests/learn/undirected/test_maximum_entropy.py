@@ -1,0 +1,111 @@
+"""Distributions of the largest entropy from published means."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+import plausible as pb
+
+
+def entropy(table):
+    """H in natural logarithms."""
+    kept = table[table > 0]
+    return float(-(kept * np.log(kept)).sum())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_other_distribution_with_these_means_has_more_entropy(seed):
+    """A general constrained optimiser over the joint table finds the same distribution."""
+    rng = np.random.default_rng(seed)
+    shape = (2, 3, 2)
+    variables = dict(zip("ABC", shape, strict=True))
+    tables = {f"f{i}": rng.normal(size=(3, 2)) for i in range(2)} | {"g": rng.normal(size=(2, 2))}
+    truth = rng.dirichlet(np.ones(12)).reshape(shape)
+    features = [pb.Feature(["B", "C"], tables["f0"], "f0"), pb.Feature(["B", "C"], tables["f1"], "f1")]
+    features.append(pb.Feature(["A", "C"], tables["g"], "g"))
+    pairs = [truth.sum(axis=0), truth.sum(axis=0), truth.sum(axis=1)]
+    means = {f: float((f.function * pair).sum()) for f, pair in zip(features, pairs, strict=True)}
+    fit = pb.learn.maximum_entropy(variables, means)
+    found = fit.network.joint().reorder(["A", "B", "C"]).values
+    lifted = [
+        np.broadcast_to(tables["f0"], shape),
+        np.broadcast_to(tables["f1"], shape),
+        np.broadcast_to(tables["g"][:, None, :], shape),
+    ]
+    wanted = list(means.values())
+    assert [float((f * found).sum()) for f in lifted] == pytest.approx(wanted, abs=1e-7)
+    limits = [{"type": "eq", "fun": lambda q: q.sum() - 1}]
+    limits += [
+        {"type": "eq", "fun": lambda q, f=f, c=c: (f.ravel() * q).sum() - c}
+        for f, c in zip(lifted, wanted, strict=True)
+    ]
+    other = minimize(
+        lambda q: (q * np.log(np.maximum(q, 1e-300))).sum(),
+        np.full(12, 1 / 12),
+        bounds=[(1e-12, 1)] * 12,
+        constraints=limits,
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    assert entropy(found) >= -other.fun - 1e-6
+    assert fit.log_likelihood == pytest.approx(-entropy(found), abs=1e-6)
+    assert abs(fit.duality_gap) < 1e-6
+
+
+def test_marginals_of_a_table_are_met_as_by_rows():
+    """Published marginals give the same distribution as the rows that they come from."""
+    frame = pd.DataFrame(np.random.default_rng(1).integers(0, 2, (70, 3)), columns=list("ABC"))
+    means = {
+        pair: pd.crosstab(frame[pair[0]], frame[pair[1]], normalize=True).to_numpy()
+        for pair in (("A", "B"), ("B", "C"), ("A", "C"))
+    }
+    fit = pb.learn.maximum_entropy({"A": 2, "B": 2, "C": 2}, means)
+    rows = pb.learn.markov([["A", "B"], ["B", "C"], ["A", "C"]], frame, tolerance=1e-9)
+    assert fit.network.is_close(rows.network, 1e-5)
+
+
+def test_means_that_contradict_each_other_are_named():
+    """P(A) and P(A, B) that do not agree; a mean outside of its range; far more variables than can be listed."""
+    with pytest.raises(pb.errors.ModelContradicted, match="A=1"):
+        pb.learn.maximum_entropy({"A": 2, "B": 2}, {("A",): [0.5, 0.5], ("A", "B"): [[0.1, 0.1], [0.7, 0.1]]})
+    high = pb.Feature(["A"], lambda a: a, name="high")
+    with pytest.raises(pb.errors.ModelContradicted, match=r"'high' 1\.2"):
+        pb.learn.maximum_entropy({"A": 2}, {high: 1.2})
+    many = {f"V{i}": 2 for i in range(30)}
+    pairs = {(f"V{i}", f"V{i + 1}"): [[0.4, 0.1], [0.1, 0.4]] for i in range(29)}
+    assert pb.learn.maximum_entropy(many, pairs).converged
+    with pytest.raises(pb.errors.ModelContradicted):
+        pb.learn.maximum_entropy(many, {**pairs, ("V7",): [0.9, 0.1]})
+
+
+def test_slack_meets_what_it_can():
+    """|E[f] - c| is at most the slack, and the entropy the largest under that."""
+    high = pb.Feature(["A"], lambda a: a, name="high")
+    fit = pb.learn.maximum_entropy({"A": 2, "B": 2}, {high: 0.9}, slack=0.25)
+    assert fit.network.query("A").values[1] == pytest.approx(0.65, abs=1e-6)
+    loose = pb.learn.maximum_entropy({"A": 2, "B": 2}, {high: 0.6}, slack=0.25)
+    assert loose.network.query("A").values[1] == pytest.approx(0.5, abs=1e-9)
+    both = pb.learn.maximum_entropy({"A": 2}, {high: 0.9, ("A",): [0.5, 0.5]}, slack=0.2)
+    assert both.network.query("A").values[1] == pytest.approx(0.7, abs=1e-4)
+
+
+def test_a_published_zero_stays_zero():
+    """A marginal with a zero is met exactly."""
+    fit = pb.learn.maximum_entropy({"A": 2, "B": 2}, {("A", "B"): [[0.5, 0.0], [0.2, 0.3]]})
+    assert fit.network.query(["A", "B"]).values == pytest.approx(np.array([[0.5, 0.0], [0.2, 0.3]]), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("means", "text"),
+    [
+        ({("A",): [0.5, 0.2]}, "add up to 0.7"),
+        ({("A",): [0.5, 0.2, 0.3]}, "2 weights"),
+        ({("Z",): [0.5, 0.5]}, "'Z'"),
+        ({pb.Feature(["A"], lambda a: a, "x"): float("nan")}, "not a finite"),
+    ],
+)
+def test_mistakes_are_named(means, text):
+    """Wrong sums, sizes, names and numbers."""
+    with pytest.raises(pb.PlausibleError, match=text):
+        pb.learn.maximum_entropy({"A": 2}, means)
