@@ -299,12 +299,12 @@ def _message_reader(design: Design, problem: Problem, state: MessageState) -> cs
             rows.append(int(design.starts[number]) + cells)
             columns.append(first + cells)
             continue
-        host = next(one for one in held[wide[0]] if set(wide) <= set(hosts[one]))
-        shape = [int(sizes[variable]) for variable in hosts[host]]
+        home = next(one for one in held[wide[0]] if set(wide) <= set(hosts[one]))
+        shape = [int(sizes[variable]) for variable in hosts[home]]
         at = np.unravel_index(np.arange(math.prod(shape)), shape)
-        axes = [hosts[host].index(variable) for variable in wide]
+        axes = [hosts[home].index(variable) for variable in wide]
         rows.append(int(design.starts[number]) + np.ravel_multi_index([at[a] for a in axes], [shape[a] for a in axes]))
-        columns.append(int(graph.factors["table"][host]) + np.arange(math.prod(shape)))
+        columns.append(int(graph.factors["table"][home]) + np.arange(math.prod(shape)))
     width = int(graph.logs.size + graph.fields.size)
     where, which = np.concatenate(rows), np.concatenate(columns)
     return csr_array((np.ones(where.size), (where, which)), shape=(design.num_entries, width))
