@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable
+from plausible.base.records import TextTable
 from plausible.errors import InvalidArgument, NotSupported, counted, suggestion
 from plausible.learn.undirected.climbing import Climb, information_matrix
 from plausible.learn.undirected.objectives import ObjectiveMethod, Sample

@@ -12,8 +12,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.method_names import keyword_hints
-from plausible.base.options import check_count
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.options import Seed, check_count, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import DataLike, TableStatistics
