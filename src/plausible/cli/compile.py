@@ -73,7 +73,7 @@ def use_all_kernels() -> None:
     """Ask all questions; the answers do not matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few rows and few steps: some runs do not converge
-        for ask in (_exact, _graphs, _approximate, _best, _structures, _incomplete, _undirected):
+        for ask in (_exact, _graphs, _approximate, _best, _structures, _incomplete, _undirected, _labels):
             ask()
 
 
@@ -178,3 +178,9 @@ def _undirected() -> None:
     rows = _rows()[["smoke", "lung", "bronc"]]
     pb.learn.markov("smoke - lung - bronc - smoke", rows, objective="pseudolikelihood", max_steps=1)
     pb.learn.markov("smoke - lung - bronc - smoke", rows, optimizer="ipf", max_steps=1)
+
+
+def _labels() -> None:
+    words, labels = [["a", "cat"], ["a"]], [["D", "N"], ["D"]]
+    for method in ("l-bfgs", "sgd", "perceptron"):
+        pb.learn.ChainCRF(method=method, max_steps=1).fit(words, labels).predict(words)

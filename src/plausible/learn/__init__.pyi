@@ -204,6 +204,13 @@ from plausible.learn.independence.independence_test import FunctionTest as Funct
 from plausible.learn.independence.independence_test import IndependenceResult as IndependenceResult
 from plausible.learn.independence.independence_test import IndependenceTest as IndependenceTest
 from plausible.learn.independence.independence_test import MSeparationOracle as MSeparationOracle
+from plausible.learn.labelling.crf import ChainCRF as ChainCRF
+from plausible.learn.labelling.explanation import Contribution as Contribution
+from plausible.learn.labelling.explanation import Explanation as Explanation
+from plausible.learn.labelling.labeller import Labelling as Labelling
+from plausible.learn.labelling.local_models import HiddenMarkovLabeller as HiddenMarkovLabeller
+from plausible.learn.labelling.local_models import MaximumEntropyMarkovModel as MaximumEntropyMarkovModel
+from plausible.learn.labelling.training import Training as Training
 from plausible.learn.learned_parameters import ParameterFit as ParameterFit
 from plausible.learn.learned_parameters import fit_parameters as fit_parameters
 from plausible.learn.learned_parameters import learn_parameters as _learn_parameters

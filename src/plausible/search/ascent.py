@@ -30,8 +30,8 @@ class AscentState(NamedTuple):
     previous_value: float
     previous_gradient: Floats
     smooth_gradient: Floats  # the gradient of all but the sharp part of the method; where it has none, of all
-    #: Differences of points and of gradients over the last steps, the newest last.
-    pairs: tuple[tuple[Floats, Floats], ...] = ()
+    #: Differences of points and of gradients over the last steps, and their products, the newest last.
+    pairs: tuple[tuple[Floats, Floats, float], ...] = ()
     is_stuck: bool = False  # Whether no step along the gradient leads higher
 
 
@@ -158,15 +158,15 @@ class OrthantWise(Ascent):
 
 def _newton_direction(state: AscentState) -> Floats:
     """The two loops of L-BFGS."""
-    ahead, shares = state.gradient.copy(), []
-    for moved, turned in reversed(state.pairs):
-        shares.append(float(moved @ ahead) / float(moved @ turned))
-        ahead -= shares[-1] * turned
+    ahead, shares, scratch = state.gradient.copy(), [], np.empty(state.gradient.shape)
+    for moved, turned, product in reversed(state.pairs):
+        shares.append(float(moved @ ahead) / product)
+        ahead -= np.multiply(turned, shares[-1], out=scratch)
     if state.pairs:
-        moved, turned = state.pairs[-1]
-        ahead *= float(moved @ turned) / float(turned @ turned)
-    for (moved, turned), share in zip(state.pairs, reversed(shares), strict=True):
-        ahead += (share - float(turned @ ahead) / float(moved @ turned)) * moved
+        moved, turned, product = state.pairs[-1]
+        ahead *= product / float(turned @ turned)
+    for (moved, turned, product), share in zip(state.pairs, reversed(shares), strict=True):
+        ahead += np.multiply(moved, share - float(turned @ ahead) / product, out=scratch)
     return ahead
 
 
@@ -234,8 +234,9 @@ def _whole(climbed: Climbed, point: Floats, sharp_part: SharpPart | None) -> tup
 def _moved(climbed: Climbed, state: AscentState, method: Ascent, direction: Floats, point: Floats) -> AscentState:
     value, gradient, smooth = _whole(climbed, point, method.sharp_part)
     pairs, moved, turned = state.pairs, point - state.point, state.smooth_gradient - smooth
-    if method.memory and float(moved @ turned) > 1e-12 * float(moved @ moved):  # else no curvature is seen
-        pairs = (*pairs, (moved, turned))[-method.memory :]
+    product = float(moved @ turned) if method.memory else 0.0
+    if product > 1e-12 * float(moved @ moved):  # else no curvature is seen
+        pairs = (*pairs, (moved, turned, product))[-method.memory :]
     kept = (direction, state.value, state.gradient)
     return AscentState(state.num_steps + 1, point, value, gradient, *kept, smooth, pairs, not np.isfinite(value))
 

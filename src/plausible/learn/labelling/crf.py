@@ -1,0 +1,235 @@
+"""Conditional random fields over chains, and the same chains normalised label by label."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.base.options import Seed, check_count, check_flag, generator_of
+from plausible.errors import InvalidArgument, suggestion
+from plausible.kernels.label_chains import TokenFeatures
+from plausible.learn.labelling.chains import Chains, FeatureTable
+from plausible.learn.labelling.labeller import SequenceLabeller, fit_tokens
+from plausible.learn.labelling.labels import WeightLayout
+from plausible.learn.labelling.likelihood import ChainLikelihood, LabelledTokens
+from plausible.learn.labelling.margin import widen_margin
+from plausible.learn.labelling.storage import load, save, to_record
+from plausible.learn.labelling.tokens import Tokens, Vocabulary
+from plausible.learn.labelling.training import Trained, Training, average_perceptron, climb, stochastic_gradient
+from plausible.learn.undirected.priors import GaussianPrior, Penalty, PriorOfWeights, read_prior
+from plausible.search.run import Stops, best_first
+
+#: What weights have if nobody says.
+UNIT_PRIOR = GaussianPrior(1.0)
+#: Ways to find weights, and when each ends if nobody says.
+_USUAL = {
+    "l-bfgs": Stops(1e-7, 1000),
+    "sgd": Stops(1e-5, 100),
+    "perceptron": Stops(0.0, 50),
+    "margin": Stops(1e-3, 1000),
+}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LogLinearLabeller(SequenceLabeller):
+    """Chains whose scores are weights times features; subclasses say what is normalised."""
+
+    prior: PriorOfWeights = UNIT_PRIOR
+    all_possible_states: bool = False
+    all_possible_transitions: bool = False
+    max_steps: int | None = None
+    tolerance: float | None = None
+    threads: int | None = None
+
+    classes_: tuple[Hashable, ...] = field(init=False)  # The labels, sorted if they can be
+    vocabulary_: Vocabulary = field(init=False)  # The features and their places
+    layout_: WeightLayout = field(init=False)  # Which weights there are
+    coefficients_: Floats = field(init=False)  # The weights, in the order of the layout
+    training_: Training = field(init=False)  # How they were found
+
+    @abstractmethod
+    def _trained(self, data: LabelledTokens, penalty: Penalty) -> Trained:
+        """Find the weights."""
+
+    @property
+    def _method(self) -> str:
+        return "l-bfgs"
+
+    def fit(
+        self,
+        sequences: Any,
+        labels: Any = None,
+        sample_weight: Iterable[float] | None = None,
+        *,
+        sequence: str | None = None,
+        time: str | None = None,
+    ) -> Self:
+        """Find the weights for sequences with a label for each token."""
+        for name in ("all_possible_states", "all_possible_transitions"):
+            check_flag(name, getattr(self, name))
+        vocabulary, tokens, told, shares = fit_tokens(sequences, labels, sample_weight, sequence, time)
+        states, size = told.states(self._latent), len(told.classes) * self._latent
+        flags = self.all_possible_states, self.all_possible_transitions
+        layout = WeightLayout.of(tokens, states, len(vocabulary.places), size, *flags)
+        data = LabelledTokens.of(tokens, states, shares, layout, self.threads)
+        names = self._weight_names(layout, vocabulary, told.classes) if isinstance(self.prior, Mapping) else [""]
+        penalty = read_prior(self.prior, names, layout.groups, [*vocabulary.places, "transitions"])
+        trained = self._trained(data, penalty)
+        self.classes_, self.vocabulary_, self.layout_ = told.classes, vocabulary, layout
+        self.coefficients_, objective = trained.weights, float(trained.run.trace[-1])
+        self.training_ = Training(
+            self._method,
+            self._log_likelihood(data, trained.weights),
+            objective,
+            layout.num_weights,
+            int(np.count_nonzero(trained.weights)),
+            trained.run,
+            trained.gap,
+        )
+        return self
+
+    @abstractmethod
+    def _log_likelihood(self, data: LabelledTokens, weights: Floats) -> float:
+        """What the training data say of weights."""
+
+    def _stops(self) -> Stops:
+        usual = _USUAL[self._method]
+        tolerance = usual.tolerance if self.tolerance is None else self.tolerance
+        return Stops(tolerance, usual.max_steps if self.max_steps is None else self.max_steps)
+
+    def _weight_names(self, layout: WeightLayout, vocabulary: Vocabulary, classes: Iterable[Hashable]) -> list[str]:
+        many = self._latent > 1
+        states = [f"{label}[{part}]" if many else str(label) for label in classes for part in range(self._latent)]
+        return layout.names(vocabulary.names, states)
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """Name -> weight: "label: feature" for those of features, "label -> next label" for those of transitions."""
+        self._check_fitted()
+        names = self._weight_names(self.layout_, self.vocabulary_, self.classes_)
+        return dict(zip(names, self.coefficients_.tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that predictions need, and the parameters, in the types that JSON knows."""
+        self._check_fitted()
+        return to_record(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, as JSON; how training went is not kept."""
+        self._check_fitted()
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote."""
+        labeller: Self = load(path, {cls.__name__: cls})
+        return labeller
+
+    def _weights_of(self, feature: int) -> Floats:
+        begin, end = self.layout_.starts[feature], self.layout_.starts[feature + 1]
+        weights = np.zeros(self.layout_.num_states)
+        weights[self.layout_.states[begin:end]] = self.coefficients_[begin:end]
+        return weights
+
+    def _scores(self, tokens: Tokens) -> Floats:
+        layout = self.layout_
+        rows = TokenFeatures(tokens.starts, tokens.features, tokens.values, layout.starts, layout.states)
+        return FeatureTable(rows, rows).scores(self.coefficients_, layout.num_states, self.threads)
+
+    def _chains(self, tokens: Tokens) -> Chains:
+        transitions = self.layout_.matrix(self.coefficients_)
+        return Chains(tokens.sequence_starts, self._scores(tokens), transitions, self.threads)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ChainCRF(LogLinearLabeller):
+    """A linear-chain conditional random field: P(y | x) = exp Σ_t (θ·f(y_t, x_t) + θ(y_{t-1}, y_t)) / Z(x).
+
+    The objective is the total log-likelihood of the labels given the features, plus the log-density of the prior, in
+    natural logarithms; it is concave, so that there is one optimum, unless labels are missing or hidden states are
+    asked for.
+
+    Parameters
+    ----------
+    prior
+        Of the weights: `GaussianPrior(variance)` (CRFsuite's c2 is 1/(2 variance)), `LaplacePrior(scale)` (its c1 is
+        1/scale), a sum of priors, or {name: prior} by names as in `weights_`, of features, or "transitions".
+    all_possible_states
+        Whether each feature has a weight with each label, or only with those that it is seen with.
+    all_possible_transitions
+        The same of transitions; those without a weight are possible, with a weight of zero.
+    max_steps, tolerance
+        When training ends. L-BFGS: no derivative exceeds the tolerance (1e-7) times the number of tokens; "sgd": an
+        epoch changes the objective by no greater share (1e-5); "margin": nor is the gap a greater share (1e-3). Steps
+        of "sgd" and "perceptron" are epochs.
+    method
+        "l-bfgs" (orthant by orthant under a Laplace prior), "sgd", "perceptron" (averaged, without a prior), or
+        "margin" (the truth wins over each labelling by as many labels as that has wrong; `training_.gap` bounds what is
+        left to win).
+    latent
+        How many hidden states each label has; transitions and features have weights for each of them.
+    restarts
+        With hidden states, from how many more starts to climb: the best top counts, as there are many.
+    seed
+        For the order of sequences in "sgd" and "perceptron", and for the starts where there are hidden states.
+    threads
+        By default one for each core; answers are the same to the last bit for any number.
+
+    References
+    ----------
+    Lafferty, McCallum & Pereira (2001), Conditional random fields. With hidden states: Morency, Quattoni & Darrell
+    (2007), Latent-dynamic discriminative models.
+
+    Examples
+    --------
+    >>> words = [[{"word": word} for word in text.split()] for text in ("the cat sleeps", "a cat sees the dog")]
+    >>> crf = ChainCRF().fit(words, [["D", "N", "V"], ["D", "N", "V", "D", "N"]])
+    >>> crf.predict([[{"word": "the"}, {"word": "fish"}, {"word": "sleeps"}]])
+    [['D', 'N', 'V']]
+    """
+
+    _estimator_type: ClassVar[None] = None
+
+    method: Literal["l-bfgs", "sgd", "perceptron", "margin"] = "l-bfgs"
+    latent: int = 1
+    restarts: int = 0
+    seed: Seed = None
+
+    @property
+    def _latent(self) -> int:  # type: ignore[override]
+        return self.latent
+
+    @property
+    def _method(self) -> str:
+        if self.method not in _USUAL:
+            raise InvalidArgument(f"method={self.method!r} is none.{suggestion(self.method, _USUAL)}")
+        return self.method
+
+    def _trained(self, data: LabelledTokens, penalty: Penalty) -> Trained:
+        method, stops, generator = self._method, self._stops(), generator_of(self.seed)
+        if method == "margin":
+            return widen_margin(data, penalty, stops)
+        if method == "perceptron":
+            return average_perceptron(data, stops, generator)
+        if method == "sgd":
+            return stochastic_gradient(data, penalty, stops, generator)
+        size, likelihood = data.layout.num_weights, ChainLikelihood(data)
+        if self.latent == 1:
+            return climb(likelihood, penalty, np.zeros(size), stops, data.num_tokens)
+        starts = (generator.normal(scale=0.1, size=size) for _ in range(self.restarts + 1))
+        climbs = [climb(likelihood, penalty, start, stops, data.num_tokens) for start in starts]
+        return best_first(climbs, lambda one: one.run.trace[-1])[0]
+
+    def _log_likelihood(self, data: LabelledTokens, weights: Floats) -> float:
+        return ChainLikelihood(data)(weights)[0]
+
+    def fit(self, *arguments: Any, **options: Any) -> Self:
+        check_count("latent", self.latent, 1)
+        check_count("restarts", self.restarts)
+        return super().fit(*arguments, **options)

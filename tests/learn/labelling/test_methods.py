@@ -1,0 +1,149 @@
+"""Other ways to find weights: perceptron, stochastic gradient, margin; each against an oracle of its own."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import plausible as pb
+from labelling_oracle import score
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.learn.labelling.margin import best_shares
+
+CLASSES = ("A", "B")
+
+
+def data(seed, num_sequences=4, most=3):
+    rng = np.random.default_rng(seed)
+    labels = [[CLASSES[k] for k in rng.integers(2, size=rng.integers(1, most + 1))] for _ in range(num_sequences)]
+    sequences = [
+        [{f"is{label}": 1.0, "x": float(rng.normal())} if rng.random() < 0.7 else {"x": 1.0} for label in one]
+        for one in labels
+    ]
+    return sequences, labels
+
+
+def test_the_greatest_margin_is_that_of_a_quadratic_program():
+    """All constraints written out: weights and slacks as a general solver finds them; the gap proves it."""
+    sequences, labels = data(0)
+    crf = pb.learn.ChainCRF(method="margin", prior=pb.GaussianPrior(0.5), tolerance=1e-9).fit(sequences, labels)
+    names, num = list(crf.weights_), len(sequences)
+
+    def features(sequence, labelling):
+        return np.array([score({name: 1.0}, sequence, labelling) for name in names])
+
+    rows, losses = [], []
+    for number, (sequence, truth) in enumerate(zip(sequences, labels, strict=True)):
+        for other in itertools.product(CLASSES, repeat=len(truth)):
+            difference = features(sequence, truth) - features(sequence, other)
+            rows.append(np.concatenate([difference, np.eye(num)[number]]))
+            losses.append(sum(one != two for one, two in zip(truth, other, strict=True)))
+    rows, losses = np.array(rows), np.array(losses, dtype=float)
+    size = len(names)
+    found = minimize(
+        lambda v: v[:size] @ v[:size] + v[size:].sum(),
+        np.zeros(size + num),
+        jac=lambda v: np.concatenate([2 * v[:size], np.ones(num)]),
+        constraints={"type": "ineq", "fun": lambda v: rows @ v - losses, "jac": lambda v: rows},
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 1000},
+    )
+    assert -crf.training_.objective == pytest.approx(found.fun, abs=1e-6)
+    np.testing.assert_allclose(crf.coefficients_, found.x[:size], atol=1e-4)
+    assert crf.training_.converged
+    assert 0 <= crf.training_.gap <= 1e-8
+
+
+def test_shares_of_planes_are_those_of_a_general_solver():
+    """Random quadratic programs over the simplex."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        planes, losses = rng.normal(size=(6, 4)), rng.random(6) * 3
+        products = planes @ planes.T
+        shares = best_shares(products, losses, np.zeros(6), 1e-12)
+        found = minimize(
+            lambda s, p=products, lo=losses: 0.5 * s @ p @ s - lo @ s,
+            np.full(6, 0.1),
+            bounds=[(0, 1)] * 6,
+            constraints={"type": "ineq", "fun": lambda s: 1 - s.sum()},
+            method="SLSQP",
+            options={"ftol": 1e-14},
+        )
+        assert losses @ shares - 0.5 * shares @ products @ shares == pytest.approx(-found.fun, abs=1e-8)
+
+
+def perceptron(sequences, labels, orders):
+    """The averaged perceptron in dictionaries: the mean of the weights after each sequence."""
+    weights, total, num = {}, {}, 0
+    for order in orders:
+        for place in order:
+            sequence, truth = sequences[place], tuple(labels[place])
+            ways = sorted(itertools.product(CLASSES, repeat=len(truth)), key=lambda way: way[::-1])
+            best = max(ways, key=lambda way: round(score(weights, sequence, way), 9))
+            for way, sign in ((truth, 1.0), (best, -1.0)) if best != truth else ():
+                for token, label in zip(sequence, way, strict=True):
+                    for name, value in token.items():
+                        weights[f"{label}: {name}"] = weights.get(f"{label}: {name}", 0.0) + sign * value
+                for one, two in itertools.pairwise(way):
+                    weights[f"{one} -> {two}"] = weights.get(f"{one} -> {two}", 0.0) + sign
+            num += 1
+            for name, weight in weights.items():
+                total[name] = total.get(name, 0.0) + weight
+    return {name: weight / num for name, weight in total.items()}
+
+
+def test_the_averaged_perceptron_is_the_mean_of_its_weights():
+    """Step by step, as written down in dictionaries; the order is that of the seed."""
+    sequences, labels = data(2, num_sequences=12, most=4)
+    crf = pb.learn.ChainCRF(
+        method="perceptron", max_steps=3, seed=5, all_possible_states=True, all_possible_transitions=True
+    ).fit(sequences, labels)
+    rng = np.random.default_rng(5)
+    expected = perceptron(sequences, labels, [rng.permutation(12) for _ in range(crf.training_.num_steps)])
+    for name, weight in crf.weights_.items():
+        assert weight == pytest.approx(expected.get(name, 0.0), abs=1e-12)
+
+
+def test_a_perceptron_ends_after_an_epoch_without_mistakes():
+    """Of labels that features tell."""
+    labels = [["A", "B", "A"], ["B", "B"]]
+    crf = pb.learn.ChainCRF(method="perceptron", seed=0).fit([[[label] for label in one] for one in labels], labels)
+    assert crf.training_.converged
+    assert crf.training_.objective == 0
+    assert crf.training_.num_steps < 20
+
+
+def test_stochastic_gradient_comes_near_the_optimum():
+    """Within a part in a thousand of what L-BFGS finds, never above it; the same for the same seed."""
+    sequences, labels = data(3, num_sequences=60, most=6)
+    options = {"all_possible_states": True, "all_possible_transitions": True}
+    best = pb.learn.ChainCRF(**options).fit(sequences, labels).training_.objective
+    fits = [pb.learn.ChainCRF(method="sgd", seed=1, max_steps=200, **options).fit(sequences, labels) for _ in range(2)]
+    reached = fits[0].training_.objective
+    assert best * (1 + 1e-3) <= reached <= best + 1e-9
+    np.testing.assert_array_equal(fits[0].coefficients_, fits[1].coefficients_)
+
+
+@pytest.mark.parametrize("method", ["sgd", "perceptron", "margin"])
+def test_methods_by_sequences_need_all_labels(method):
+    """What is not told can be summed over by the likelihood alone."""
+    crf = pb.learn.ChainCRF(method=method)
+    with pytest.raises(InvalidArgument, match=r"needs the label of each token.*l-bfgs"):
+        crf.fit([["x", "y"]], [["A", None]])
+    assert crf.set_params(max_steps=2).fit([["x", "y"], []], [["A", "B"], []]).predict([[]]) == [[]]
+
+
+def test_methods_refuse_priors_that_they_have_no_place_for():
+    """And names of methods that are none."""
+    told = [["x"]], [["A"]]
+    with pytest.raises(NotSupported, match="one GaussianPrior"):
+        pb.learn.ChainCRF(method="sgd", prior=pb.LaplacePrior(1.0)).fit(*told)
+    with pytest.raises(NotSupported, match="needs a GaussianPrior"):
+        pb.learn.ChainCRF(method="margin", prior=None).fit(*told)
+    with pytest.raises(NotSupported, match="LaplacePrior"):
+        pb.learn.ChainCRF(prior=pb.learn.GroupPrior(1.0)).fit(*told)
+    with pytest.raises(InvalidArgument, match=r"method='lbfgs' is none. Did you mean 'l-bfgs'"):
+        pb.learn.ChainCRF(method="lbfgs").fit(*told)
