@@ -100,8 +100,8 @@ def _proximal_step(climbed: Climb, state: AscentState) -> AscentState:
     """
     before, length, momentum = state.point, 1.0 / max(float(np.linalg.norm(state.smooth_gradient)), 1e-12), 1.0
     if state.pairs:
-        before, (length, momentum) = state.pairs[0]
-        length *= 1.25
+        before, lengths, momentum = state.pairs[0]
+        length = 1.25 * float(lengths[0])
     grown = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
     ahead = state.point + (momentum - 1) / grown * (state.point - before)
     sharp = climbed.penalty.sharp(state.point)
@@ -113,7 +113,7 @@ def _proximal_step(climbed: Climb, state: AscentState) -> AscentState:
             continue
         after = _next(climbed, state, moved.point, moved.value, moved.gradient)
         if after.value >= state.value - 100 * score_noise(state.value):
-            kept = ((state.point, np.array([moved.length, 1.0 if is_here else grown])),)
+            kept = ((state.point, np.array([moved.length]), 1.0 if is_here else grown),)
             return after._replace(pairs=kept)
         length = moved.length
     return state._replace(is_stuck=True)
