@@ -95,6 +95,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "discretize": Command("Replace numbers by intervals with readable names.", ("file",), "prepare"),
         "impute": Command("Fill the empty cells of a table.", ("file",), "prepare"),
         "cluster": Command("Find clusters of rows, and tell what sets them apart.", ("file",), "learn"),
+        "label": Command("Learn to label the tokens of texts, and label them.", ("file",)),
         "identify": Command("Write an effect in probabilities of what is observed.", ("model",), "graph_questions"),
         "adjust": Command("List what to adjust for to estimate an effect.", ("model",), "graph_questions"),
         "effect": Command("Estimate the effect of a treatment, with an interval.", ("file",)),
