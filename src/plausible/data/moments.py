@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import WEIGHT_NOISE, Floats, Ints, Positions
+from plausible.base.arrays import Floats, Ints, Positions
+from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.errors import InvalidArgument
 
 _LACKING = "These moments lack rows that are taken away from them. Take away only moments of rows that are in them."

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import WEIGHT_NOISE, Floats, Ints
+from plausible.base.arrays import Floats, Ints
+from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.data.moments import FamilyMoments, Moments, joined_moments
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable

@@ -11,9 +11,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base.arrays import PROBABILITY_NOISE, WRITTEN_ROUNDING, Flags, Floats, Positions
+from plausible.base.arrays import Flags, Floats, Positions
 from plausible.base.options import Seed, generator_of
 from plausible.base.records import html_of_print
+from plausible.base.tolerances import PROBABILITY_NOISE, WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 

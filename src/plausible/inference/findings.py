@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import SCORE_NOISE, ranked
+from plausible.base.arrays import ranked
 from plausible.base.records import Result, record, shown
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.information import kl_divergence, log_unit

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import SCORE_NOISE, Floats, Ints
+from plausible.base.arrays import Floats, Ints
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.kernels.jit import inlined_kernel, kernel
 
 FOUND, NONE, GAVE_UP = 1, 0, -1

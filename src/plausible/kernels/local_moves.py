@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import SCORE_NOISE, Floats, Ints
+from plausible.base.arrays import Floats, Ints
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.kernels.gibbs import uniform
 from plausible.kernels.jit import kernel
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
-from plausible.base.arrays import ranked, score_noise
+from plausible.base.arrays import ranked
 from plausible.base.options import check_count, check_number, check_seconds
 from plausible.base.records import Result
+from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
 
 

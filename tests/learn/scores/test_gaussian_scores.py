@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import multigammaln
 
 from graph_strategies import dags
-from plausible.base.arrays import DETERMINED
+from plausible.base.tolerances import DETERMINED
 from plausible.data.moments import Moments
 from plausible.data.statistics import Request
 from plausible.data.table import Table

@@ -8,7 +8,7 @@ import pytest
 
 import plausible as pb
 from benchmark_networks import benchmark_network
-from plausible.base.arrays import score_noise
+from plausible.base.tolerances import score_noise
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.graphs.equivalence import is_i_equivalent

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import WRITTEN_ROUNDING
 from plausible.base.frozen import Frozen
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.causal.functional.responses import COMPLIANCE, MAX_ENTRIES, OUTCOME, ResponseVariable
 from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, DeterministicCPD, NoisyOr, TableCPD

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import WRITTEN_ROUNDING, Floats
+from plausible.base.arrays import Floats
 from plausible.base.records import Result, TextTable, format_number, num_shown, record
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.causal.queries.observed import CausalLike, read_nodes, read_variables, refuse_overlap
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument

@@ -10,9 +10,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import SCORE_NOISE, ranked
+from plausible.base.arrays import ranked
 from plausible.base.options import check_count, check_number
 from plausible.base.records import Result, TextTable, format_number, record
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import observing, read_candidates, seen_tables
 from plausible.decisions.information.value import InformationValue, gain

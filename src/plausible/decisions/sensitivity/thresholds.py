@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from plausible.base.arrays import PROBABILITY_NOISE
 from plausible.base.records import Result, TextTable, format_number, record
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.value import NOT_PROVED, ActionChange, action_changes
 from plausible.decisions.sensitivity.numbers import (

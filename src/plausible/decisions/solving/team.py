@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import UTILITY_NOISE, Floats
+from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Remedy
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.solving.arithmetic import placed, summed_to
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import DecisionProblem, SolvingState, Watch

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import UTILITY_NOISE, Floats
+from plausible.base.arrays import Floats
 from plausible.base.records import Result, format_number, record, to_plain
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.edits import AllowedActions, allowed_mask, check_allowed

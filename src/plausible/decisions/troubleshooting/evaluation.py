@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import PROOF, Flags, Floats
+from plausible.base.arrays import Flags, Floats
 from plausible.base.records import Result, TextTable, format_number, record
+from plausible.base.tolerances import PROOF
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.data import encode_columns
 from plausible.decisions.troubleshooting.device import Costs, Device

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import PROOF, WRITTEN_ROUNDING, Flags, Floats
+from plausible.base.arrays import Flags, Floats
 from plausible.base.records import Result, TextTable, format_number, record
+from plausible.base.tolerances import PROOF, WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.optimization.pairwise_energy import minimum_cut
 

@@ -9,8 +9,9 @@ from functools import partial
 
 import numpy as np
 
-from plausible.base.arrays import PROOF, Floats, Ints
+from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_flag
+from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats, score_noise
+from plausible.base.arrays import Floats
 from plausible.base.remedies import Remedy
+from plausible.base.tolerances import score_noise
 from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape, union_scope, wide

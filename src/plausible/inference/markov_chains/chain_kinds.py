@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import PROBABILITY_NOISE, Floats
+from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, InvalidModel, NotSupported, UnknownState, counted, suggestion
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo

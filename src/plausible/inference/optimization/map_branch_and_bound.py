@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import PROOF, Floats, Ints, starts_of
+from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.base.options import check_count, check_seconds
+from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence
 from plausible.factors.alignment import reduce_axes
 from plausible.graphs.undirected import UndirectedGraph

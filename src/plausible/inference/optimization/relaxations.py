@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import PROOF, Floats, Ints, starts_of
+from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.base.options import check_count, check_flag, check_number, check_seconds
+from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.engine_bases import Optimizer, Optimum, PreparedEngine
 from plausible.inference.info import QueryInfo

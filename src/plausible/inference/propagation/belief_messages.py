@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import PROBABILITY_NOISE, Floats, Ints
+from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.inference.engine_bases import IterativeEngine, RoundState, check_rounds
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem

@@ -9,8 +9,9 @@ from functools import partial
 
 import numpy as np
 
-from plausible.base.arrays import PROBABILITY_NOISE, Floats, Ints
+from plausible.base.arrays import Floats, Ints
 from plausible.base.options import read_names, set_counts
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.engine_bases import PreparedEngine

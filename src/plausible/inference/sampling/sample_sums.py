@@ -10,7 +10,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base.arrays import WRITTEN_ROUNDING, Floats
+from plausible.base.arrays import Floats
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.info import Estimate, QueryInfo

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
-from plausible.base.arrays import PROBABILITY_NOISE, Floats
+from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.sensitivity.derivatives import FamilyProduct, event_gradient, possible, scaled

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import DETERMINED, Flags, Floats, Positions
+from plausible.base.arrays import Flags, Floats, Positions
+from plausible.base.tolerances import DETERMINED
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD, LogisticCPD, NoisyOr, Split, TreeCPD
 from plausible.data.statistics import FamilyRows
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, suggestion

@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from plausible.base.arrays import DETERMINED, Flags, Floats, Ints
+from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.tolerances import DETERMINED
 from plausible.data.moments import FamilyMoments
 from plausible.data.statistics import Request, Statistics
 from plausible.data.table import Table

@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from plausible.base.arrays import SCORE_NOISE, Codes, Flags, Floats, Ints
+from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.kernels.jit import steady
 from plausible.kernels.label_chains import TokenFeatures, best_chains, score_tokens, sum_chains, sum_features
 from plausible.learn.labelling.tokens import later_tokens

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import PROBABILITY_NOISE, Floats
+from plausible.base.arrays import Floats
 from plausible.base.options import check_count
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.learn.classifiers.estimator import Estimator
 from plausible.learn.labelling.chains import Chains

@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import SCORE_NOISE, Flags, Floats, Ints
+from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import score_noise
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import check_count
 from plausible.base.records import Result
+from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, PDAG

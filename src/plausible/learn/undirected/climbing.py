@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import WEIGHT_NOISE, Flags, Floats, Ints, score_noise
+from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.tolerances import WEIGHT_NOISE, score_noise
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.objectives import Objective

@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple, Self, TypeAlias, final
 
 import numpy as np
 
-from plausible.base.arrays import UTILITY_NOISE, ranked
+from plausible.base.arrays import ranked
 from plausible.base.options import check_number
 from plausible.base.records import Result, record
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.errors import counted
 from plausible.utilities.elicitation.beliefs import UtilityBelief
 from plausible.utilities.elicitation.questions import Answer, Question, gamble_question

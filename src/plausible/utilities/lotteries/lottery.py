@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import WRITTEN_ROUNDING, Floats
+from plausible.base.arrays import Floats
 from plausible.base.frozen import FrozenMapping
 from plausible.base.options import check_number
 from plausible.base.records import format_number, html_of_print
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors import Factor
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of

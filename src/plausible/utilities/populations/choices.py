@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats, Ints, score_noise
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.records import Result, record
+from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument, counted
 from plausible.factors.alignment import read_scope
 from plausible.search.run import CONVERGED, Stops, iterate

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import score_noise, without_noise
+from plausible.base.tolerances import score_noise, without_noise
 from plausible.data.statistics import Request
 from plausible.errors import NotSupported
 from plausible.graphs import DAG, PDAG

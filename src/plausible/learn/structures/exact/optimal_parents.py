@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import score_noise
+from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Request, Statistics
 from plausible.data.table_statistics import DataLike, read_statistics
 from plausible.errors import InvalidArgument, TooLarge
