@@ -26,6 +26,7 @@ ALL = (
     "mixtures",
     "expectation_maximization",
     "structural_em",
+    "labelling",
 )
 RESULTS = Path(__file__).parent / "results"
 

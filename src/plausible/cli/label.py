@@ -23,7 +23,7 @@ _ACTIONS = {"train": "FILE", "tag": "MODEL FILE"}
     ),
     notes=(
         "A file has a line for each token with blanks between its cells, and an empty line between sentences. To "
-        "train, the last cell is the label. Features are the cells of a token and of its neighbours, and pairs of them.",
+        "train, the last cell is the label. Features are the cells of a token and its neighbours, and pairs of them.",
     ),
 )
 def run_label(
