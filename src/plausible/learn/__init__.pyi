@@ -334,6 +334,7 @@ from plausible.learn.undirected.crf import FieldFit as FieldFit
 from plausible.learn.undirected.crf import learn_crf as _learn_crf
 from plausible.learn.undirected.fit import MarkovFit as MarkovFit
 from plausible.learn.undirected.learning import learn_markov as _learn_markov
+from plausible.learn.undirected.margin import MaxMargin as MaxMargin
 from plausible.learn.undirected.maximum_entropy import maximum_entropy as maximum_entropy
 from plausible.learn.undirected.objectives import CompositeLikelihood as CompositeLikelihood
 from plausible.learn.undirected.objectives import ConditionalLikelihood as ConditionalLikelihood

@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 
 import plausible as pb
 from plausible.learn.undirected.design import Design
-from plausible.learn.undirected.objectives import Sample, read_objective
+from plausible.learn.undirected.named_objectives import read_objective
+from plausible.learn.undirected.objectives import Sample
 from plausible.learn.undirected.partition import EnginePartition, MessagePartition
 
 

@@ -14,7 +14,7 @@ from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.tolerances import WEIGHT_NOISE, score_noise
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.undirected.design import Design
-from plausible.learn.undirected.objectives import Objective
+from plausible.learn.undirected.objectives import Objective, SteeredObjective
 from plausible.learn.undirected.partition import TreePartition
 from plausible.learn.undirected.priors import Penalty
 from plausible.search.ascent import Ascent, AscentState, OrthantWise, ascent_step, init_ascent, read_ascent
@@ -22,7 +22,10 @@ from plausible.search.run import CONVERGED, Run, Stops, iterate
 
 #: A way to climb, or its name; None for the one that suits the prior.
 OptimizerLike: TypeAlias = (
-    Ascent | Literal["l-bfgs", "conjugate-gradient", "steepest", "newton", "proximal", "ips", "gis", "ipf"] | None
+    Ascent
+    | Literal["l-bfgs", "conjugate-gradient", "steepest", "newton", "proximal", "ips", "gis", "ipf"]
+    | Literal["cutting-plane", "frank-wolfe", "perceptron"]
+    | None
 )
 
 
@@ -57,6 +60,8 @@ class Climb:
 
 def climb(climbed: Climb, optimizer: OptimizerLike, start: Floats | Run[AscentState], stops: Stops) -> Run[AscentState]:
     """Climb from a start, or go on with a run, until the gradient vanishes or a limit is met."""
+    if isinstance(climbed.objective, SteeredObjective):
+        return climbed.objective.run(climbed.penalty, optimizer, start, stops)
     begin = start if isinstance(start, Run) else Run(climbed.init(start))
     if not np.isfinite(begin.state.value):
         raise InvalidArgument(
@@ -159,6 +164,8 @@ def _newton_step(climbed: Climb, state: AscentState) -> AscentState:
 
 def information_matrix(objective: Objective, weights: Floats) -> Floats:
     """Minus the Hessian of the objective: M Cov[f; f] for the likelihood of complete data, differences otherwise."""
+    if isinstance(objective, SteeredObjective):
+        raise NotSupported("This objective has no curvature to tell of: it has kinks, or is told by draws.")
     size = weights.size
     hessian = np.zeros((size, size))
     trees = [(factor, part) for factor, part in objective.parts if isinstance(part, TreePartition)]

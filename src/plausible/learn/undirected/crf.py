@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,14 @@ from plausible.data.columns import decode
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, counted
 from plausible.inference.budget import Budget
+from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engines import Engine, check_engine
 from plausible.learn.undirected.climbing import Climb, OptimizerLike, climb
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.ground import FieldForm
-from plausible.learn.undirected.objectives import ObjectiveLike, Sample, read_objective
+from plausible.learn.undirected.labelled_rows import LabelledRows
+from plausible.learn.undirected.named_objectives import ObjectiveLike, read_objective
+from plausible.learn.undirected.objectives import Sample
 from plausible.learn.undirected.priors import PriorOfWeights, read_prior
 from plausible.models import MarkovNetwork
 from plausible.search.ascent import AscentState
@@ -35,14 +39,14 @@ if TYPE_CHECKING:
 class FieldFit(HasRun):
     """A conditional random field whose weights were learned: P(Y | X) ∝ exp Σ θ_i f_i(Y, X)."""
 
-    _told = ("weights", "objective", "kind", *HasRun._told)
+    _told = ("weights", "objective", "kind", "duality_gap", *HasRun._told)
 
     weights: Mapping[str, float]  # By name
     objective: float  # What was climbed, with the logarithm of the prior: a total over rows
     kind: str  # Whether that is "exact", a bound, or an "approximation" of what it is called
     run: Run[AscentState]  # The climb, from which `resume=` goes on
     _form: FieldForm = field(repr=False)
-    _engine: Engine | None = field(repr=False)
+    _engine: Engine | Optimizer | None = field(repr=False)
     _budget: Budget | None = field(repr=False)
 
     @property
@@ -55,13 +59,18 @@ class FieldFit(HasRun):
         """The columns that it needs."""
         return tuple(self._form.inputs)
 
+    @property
+    def duality_gap(self) -> float:
+        """By how much the objective may be short of the best, where margins were learned; nan elsewhere."""
+        return float(getattr(self.run.state, "gap", math.nan))
+
     def predict(self, data: TableLike) -> pd.DataFrame:
-        """The most probable labels of all targets together, row by row, by an exact search; see `networks` for others.
+        """The most probable labels of all targets together, row by row, by an exact search, or the engine of margins.
 
         Cells of targets that are there are ignored.
         """
         design, point = self._ground(data)
-        states = self._sample(design).tree.best(design.logs(point))[1].reshape(-1, len(self._form.targets))
+        states = self._sample(design).best(design.logs(point)).reshape(-1, len(self._form.targets))
         return decode(dict(zip(self._form.targets, states.T, strict=True)), self._form.targets)
 
     def predict_marginals(self, data: TableLike) -> dict[str, pd.DataFrame]:
@@ -97,9 +106,24 @@ class FieldFit(HasRun):
         table = self._table(data)
         labels = self._form.labels(table).reshape(-1)
         design = self._form.ground(table)
-        states = self._sample(design).tree.best(design.logs(self.run.state.point))[1]
+        states = self._sample(design).best(design.logs(self.run.state.point))
         known = labels >= 0
         return float((states[known] == labels[known]).mean()) if known.any() else float("nan")
+
+    def margins(self, data: TableLike) -> Floats:
+        """log P(labels | inputs) less that of the best other labels, of each row: negative where `predict` is wrong.
+
+        It is infinite where there are no other labels, and nan where a label is missing.
+        """
+        table = self._table(data)
+        labels = self._form.labels(table).reshape(table.num_rows, -1)
+        known = np.flatnonzero((labels >= 0).all(axis=1))
+        margins = np.full(table.num_rows, math.nan)
+        if known.size:
+            chosen = table.take(known)
+            sample = replace(self._sample(self._form.ground(chosen), chosen), total=float(known.size))
+            margins[known] = LabelledRows.of(sample, ()).rivals(self.run.state.point)[0]
+        return margins
 
     def network(self, inputs: Mapping[str, Any]) -> MarkovNetwork:
         """The Markov network of the targets for one row of inputs, to be asked anything, by any engine.
@@ -164,7 +188,7 @@ def learn_crf(
     *,
     objective: ObjectiveLike = "likelihood",
     prior: PriorOfWeights = None,
-    engine: Engine | None = None,
+    engine: Engine | Optimizer | None = None,
     optimizer: OptimizerLike = None,
     variables: Iterable[Variable] = (),
     max_steps: int = 1000,
@@ -189,13 +213,13 @@ def learn_crf(
     targets
         The columns to predict.
     objective
-        "likelihood" (of targets given inputs), "pseudolikelihood", "piecewise", "viterbi", "submodels", or one with
-        options.
+        "likelihood" (of targets given inputs), "pseudolikelihood", "piecewise", "viterbi", "submodels", "margin", or
+        one with options, such as `MaxMargin(slack=False)`.
     prior
         A density of each weight, as for `markov`.
     engine
         What computes log Z and beliefs of each row: by default a clique tree, exactly; `LoopyBP()` or
-        `TreeReweightedBP()` where targets form a large grid.
+        `TreeReweightedBP()` where targets form a large grid; for margins what finds best labels, such as `GraphCut()`.
     optimizer, variables, resume
         As for `markov`.
 
@@ -215,7 +239,8 @@ def learn_crf(
     table = Table.read(data, declared) if declared else table
     form = FieldForm.of(read_features(features), read_names("targets", targets), table.variables)
     design = form.ground(table)
-    check_engine(engine, form.targets)
+    if not isinstance(engine, Optimizer):
+        check_engine(engine, form.targets)
     penalty = read_prior(prior, design.names, design.groups, design.group_names)
     sample = Sample(design, None, engine, budget, total=float(table.num_rows), _rows=(form.labels(table), np.ones(1)))
     goal = read_objective(objective).on(sample)

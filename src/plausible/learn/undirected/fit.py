@@ -11,9 +11,11 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import TextTable
+from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted, suggestion
 from plausible.learn.undirected.climbing import Climb, information_matrix
-from plausible.learn.undirected.objectives import ObjectiveMethod, Sample
+from plausible.learn.undirected.labelled_rows import LabelledRows
+from plausible.learn.undirected.objectives import ObjectiveMethod, Sample, places_of
 from plausible.learn.undirected.rows import gradients_of_rows
 from plausible.models import MarkovNetwork
 from plausible.search.ascent import AscentState
@@ -36,7 +38,7 @@ class MarkovFit(HasRun):
     kind: str  # Whether that is "exact", a "lower bound" or "upper bound" on it, or an "approximation"
     moment_gap: float  # The largest difference between a mean of a feature in the data and in the model, prior minded
     #: By how much -ℓ/M exceeds the entropy of the model: zero where moments match, and then no distribution with these
-    #: moments has more entropy; nan where log Z was not computed exactly.
+    #: moments has more entropy; nan where log Z was not computed exactly. For margins that of their quadratic program.
     duality_gap: float
     infinite: Mapping[str, float]  # The weights for which the likelihood has no finite best: name -> inf or -inf
     num_inferences: int  # How many inferences a step took
@@ -68,6 +70,20 @@ class MarkovFit(HasRun):
         gradients, weights = gradients_of_rows(self._data, self._method, self.run.state.point)
         centred = gradients - weights @ gradients / weights.sum()
         return np.asarray((centred * weights[:, None]).T @ centred)
+
+    def margins(self, data: TableLike) -> Floats:
+        """log P(targets | all else) of each row less that of the best other targets, as margins were learned of.
+
+        All variables where another objective was climbed. Infinite where there are no others.
+        """
+        design = self._data.design
+        targets = getattr(self._method, "targets", None) or list(design.variables)
+        table = Table.read(data, design.variables)
+        codes = np.stack([table.column(name) for name in design.variables], axis=1).astype(np.int32)
+        if (codes < 0).any():
+            raise NotSupported(f"Row {int(np.argmax((codes < 0).any(axis=1)))} has missing cells, so it has no margin.")
+        places = places_of(targets, design, "targets")
+        return LabelledRows.read(self._data, codes, np.ones(len(codes)), places).rivals(self.run.state.point)[0]
 
     def standard_errors(self) -> dict[str, float]:
         """The estimated standard error of each weight; nan for those at infinity."""

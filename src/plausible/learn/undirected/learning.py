@@ -22,18 +22,19 @@ from plausible.graphs.base_graph import BaseGraph
 from plausible.graphs.cliques import maximal_cliques
 from plausible.graphs.graph_input import read_as
 from plausible.inference.budget import Budget
+from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engines import Engine, check_engine
 from plausible.learn.undirected.climbing import Climb, OptimizerLike, climb, settle_infinite
 from plausible.learn.undirected.closed_forms import chordal_logs, matched_logs
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.fit import MarkovFit
+from plausible.learn.undirected.named_objectives import ObjectiveLike, read_objective
 from plausible.learn.undirected.objectives import (
     Likelihood,
     Objective,
-    ObjectiveLike,
     ObjectiveMethod,
     Sample,
-    read_objective,
+    SteeredObjective,
 )
 from plausible.learn.undirected.priors import Penalty, PriorOfWeights, read_prior
 from plausible.learn.undirected.proportional_fitting import fit_proportionally
@@ -54,7 +55,7 @@ def learn_markov(
     *,
     objective: ObjectiveLike = "likelihood",
     prior: PriorOfWeights = None,
-    engine: Engine | None = None,
+    engine: Engine | Optimizer | None = None,
     optimizer: OptimizerLike = None,
     variables: Iterable[Variable] = (),
     start: Mapping[str, float] | None = None,
@@ -83,8 +84,8 @@ def learn_markov(
     data
         Rows, or their statistics; cells may be missing. Columns that the model does not mention are left alone.
     objective
-        "likelihood", "pseudolikelihood", "composite", "piecewise", "viterbi", "submodels", "pseudo-moment-matching", or
-        one with options, such as `CompositeLikelihood(blocks)`. Totals over rows, in natural logarithms.
+        "likelihood", "pseudolikelihood", "composite", "piecewise", "viterbi", "submodels", "pseudo-moment-matching",
+        "margin", or one with options, such as `CompositeLikelihood(blocks)`. Totals over rows, in natural logarithms.
     prior
         A density of each weight, added as its logarithm: `GaussianPrior(variance)`, `LaplacePrior(scale)`,
         `GroupPrior(scale)`, `HyperbolicPrior()`, sums of these, or {name: prior}.
@@ -125,7 +126,7 @@ def learn_markov(
     method, first = read_objective(objective), _first(source, model, start)
     goal = method.on(source)
     infinite: dict[str, float] = {}
-    if source.is_complete:
+    if source.is_complete and not isinstance(goal, SteeredObjective):
         design, infinite = settle_infinite(source.design, source.counts, penalty)
         goal = Objective(design, goal.linear, goal.parts, goal.total, goal.is_own)
     climbed = Climb(goal, penalty)
@@ -146,7 +147,11 @@ def learn_markov(
 
 
 def read_sample(
-    model: ModelLike, data: DataLike, variables: Iterable[Variable], engine: Engine | None, budget: Budget | None
+    model: ModelLike,
+    data: DataLike,
+    variables: Iterable[Variable],
+    engine: Engine | Optimizer | None,
+    budget: Budget | None,
 ) -> Sample:
     """Model and data as arrays."""
     declared = {variable.name: variable for variable in variables}
@@ -164,7 +169,8 @@ def read_sample(
                 "pb.learn.graphical_lasso."
             )
     used = {name: declared.get(name) or known[name] for name in names}
-    check_engine(engine, used)
+    if not isinstance(engine, Optimizer):
+        check_engine(engine, used)
     design = Design.of(features, used)
     if isinstance(model, MarkovNetwork):
         design = design.without(~np.isfinite(_network_logs(model, design)))
@@ -214,7 +220,11 @@ def _statistics(data: DataLike, declared: Mapping[str, Variable]) -> Statistics:
 
 
 def _has_closed_form(
-    objective: ObjectiveLike, source: Sample, penalty: Penalty, engine: Engine | None, optimizer: OptimizerLike
+    objective: ObjectiveLike,
+    source: Sample,
+    penalty: Penalty,
+    engine: Engine | Optimizer | None,
+    optimizer: OptimizerLike,
 ) -> bool:
     is_likelihood = objective == "likelihood" or isinstance(objective, Likelihood)
     return is_likelihood and source.is_complete and penalty.is_none and engine is None and optimizer is None
@@ -282,6 +292,7 @@ def finished(
     objective, point = climbed.objective, run.state.point
     design, rows = objective.design, max(source.total, 1e-300)
     log_likelihood, gap = _certificate(source, objective, point)
+    gap = getattr(run.state, "gap", gap)
     weights = {name: infinite.get(name, float(value)) for name, value in zip(design.names, point, strict=True)}
     return MarkovFit(
         design.network(design.logs(point)),

@@ -8,19 +8,22 @@ optimisers combine as they like.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, starts_of
+from plausible.base.arrays import Codes, Floats, Ints, starts_of
 from plausible.base.options import check_number, read_blocks
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, suggestion
 from plausible.inference.budget import Budget
+from plausible.inference.engine_bases import Optimizer
+from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.engines import Engine
+from plausible.inference.optimization.graph_cuts import GraphCut
 from plausible.inference.problem import strides_of
 from plausible.inference.propagation.belief_propagation import SumProductEngine
 from plausible.kernels.local_sums import Tables, add_local_sums
@@ -37,6 +40,9 @@ from plausible.learn.undirected.partition import (
     different_rows,
     spanning_forests,
 )
+from plausible.learn.undirected.priors import Penalty
+from plausible.search.run import Run, Stops
+from plausible.variables import Evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +51,7 @@ class Sample:
 
     design: Design
     statistics: Statistics | None = None
-    engine: Engine | None = None
+    engine: Engine | Optimizer | None = None
     budget: Budget | None = None
     total: float = 1.0  # the sum of the weights of all rows
     repeats: float = (
@@ -56,7 +62,11 @@ class Sample:
 
     @classmethod
     def of(
-        cls, design: Design, statistics: Statistics, engine: Engine | None = None, budget: Budget | None = None
+        cls,
+        design: Design,
+        statistics: Statistics,
+        engine: Engine | Optimizer | None = None,
+        budget: Budget | None = None,
     ) -> Sample:
         """Rows that are drawn from the model, one by one."""
         total = float(statistics.total)
@@ -110,9 +120,23 @@ class Sample:
     @cached_property
     def partition(self) -> Part:
         """log Z, by the engine if there is one."""
+        if isinstance(self.engine, Optimizer):
+            raise mistaken_engine(self.engine, "sums")
         if isinstance(self.engine, SumProductEngine):
             return MessagePartition(self.design, self.engine)
         return self.tree if self.engine is None else EnginePartition(self.design, self.engine)
+
+    @property
+    def has_exact_best(self) -> bool:
+        """Whether `best` is."""
+        return not isinstance(self.engine, Optimizer) or isinstance(self.engine, GraphCut)
+
+    def best(self, logs: Floats) -> Ints:
+        """The states with the largest product: by the engine if it is one for that, else by the clique tree."""
+        if not isinstance(self.engine, Optimizer):
+            return self.tree.best(logs)[1]
+        found = self.engine.best(self.design.factors(logs), Evidence({}, {}, {}))
+        return np.array([one.index(found[one.name]) for one in self.design.listed], dtype=np.int64)
 
     def refuse_missing(self, objective: str) -> None:
         """Refuse data with missing cells, on which an objective is not defined."""
@@ -157,6 +181,14 @@ class Objective:
     def num_inferences(self) -> int:
         """How many inferences an evaluation takes."""
         return sum(part.num_inferences for _, part in self.parts)
+
+
+class SteeredObjective(Objective, ABC):
+    """An objective that is climbed in a way of its own: it has kinks, or is told by draws."""
+
+    @abstractmethod
+    def run(self, penalty: Penalty, optimizer: Any, start: Floats | Run[Any], stops: Stops) -> Run[Any]:
+        """The run, whose state has at least a point, a value and a gradient."""
 
 
 def _turned(kind: Kind, factor: float) -> Kind:
@@ -233,7 +265,7 @@ class Multiconditional(ObjectiveMethod):
     def on(self, data: Sample) -> Objective:
         """Σ_m log Z(o, x) - share · log Z(x) - (1 - share) · log Z(o), o the targets that are there."""
         design, (rows, weights) = data.design, data.rows
-        targets = _places(self.targets, design, "targets")
+        targets = places_of(self.targets, design, "targets")
         others = [place for place in range(len(design.variables)) if place not in targets]
         names = list(design.variables)
         if missing := [names[place] for place in others if (rows[:, place] < 0).any()]:
@@ -271,7 +303,7 @@ class Pseudolikelihood(ObjectiveMethod):
         data.refuse_missing("pseudolikelihood")
         design = data.design
         names = list(design.variables) if self.targets is None else self.targets
-        targets = _places(names, design, "targets")
+        targets = places_of(names, design, "targets")
         times = np.array([len(targets.intersection(scope)) for scope in design.scopes])
         local = LocalPartitions(design, *data.rows, sorted(targets))
         linear = design.expected(data.counts * np.repeat(times, np.diff(design.starts)))
@@ -296,7 +328,9 @@ class CompositeLikelihood(ObjectiveMethod):
         data.refuse_missing("composite likelihood")
         design, (rows, weights) = data.design, data.rows
         named = read_blocks(self.blocks)
-        blocks = [_places(block, design, "blocks") for block in named] if named is not None else map(set, design.scopes)
+        blocks = (
+            [places_of(block, design, "blocks") for block in named] if named is not None else map(set, design.scopes)
+        )
         parts = tuple((-1.0, _hiding(data, rows, weights, block)) for block in blocks)
         linear = len(parts) * design.expected(data.counts)
         return Objective(design, linear, parts, data.total, is_own=True)
@@ -415,7 +449,7 @@ def _hiding(data: Sample, rows: Codes, weights: Floats, hidden: Iterable[int]) -
     return data.tree.rows(*different_rows(kept.T, weights))
 
 
-def _places(names: Sequence[str], design: Design, option: str) -> set[int]:
+def places_of(names: Sequence[str], design: Design, option: str) -> set[int]:
     place_of = {name: place for place, name in enumerate(design.variables)}
     listed = [names] if isinstance(names, str) else list(names)
     if not listed:
@@ -424,25 +458,3 @@ def _places(names: Sequence[str], design: Design, option: str) -> set[int]:
         if name not in place_of:
             raise UnknownVariable(f"{option}= names {name!r}, which is no variable here.{suggestion(name, place_of)}")
     return {place_of[name] for name in listed}
-
-
-OBJECTIVES: Mapping[str, type[ObjectiveMethod]] = {
-    "likelihood": Likelihood,
-    "pseudolikelihood": Pseudolikelihood,
-    "composite": CompositeLikelihood,
-    "piecewise": Piecewise,
-    "viterbi": Viterbi,
-    "submodels": SubmodelLikelihood,
-}
-
-#: The name of an objective, or one with its options.
-ObjectiveLike: TypeAlias = str | ObjectiveMethod
-
-
-def read_objective(objective: ObjectiveLike) -> ObjectiveMethod:
-    """The objective that a name stands for."""
-    if isinstance(objective, ObjectiveMethod):
-        return objective
-    if objective not in OBJECTIVES:
-        raise InvalidArgument(f"{objective!r} is no objective.{suggestion(str(objective), OBJECTIVES)}")
-    return OBJECTIVES[objective]()

@@ -1,0 +1,40 @@
+"""The objectives by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from plausible.errors import InvalidArgument, suggestion
+from plausible.learn.undirected.margin import MaxMargin
+from plausible.learn.undirected.objectives import (
+    CompositeLikelihood,
+    Likelihood,
+    ObjectiveMethod,
+    Piecewise,
+    Pseudolikelihood,
+    SubmodelLikelihood,
+    Viterbi,
+)
+
+OBJECTIVES: Mapping[str, type[ObjectiveMethod]] = {
+    "likelihood": Likelihood,
+    "pseudolikelihood": Pseudolikelihood,
+    "composite": CompositeLikelihood,
+    "piecewise": Piecewise,
+    "viterbi": Viterbi,
+    "submodels": SubmodelLikelihood,
+    "margin": MaxMargin,
+}
+
+#: The name of an objective, or one with its options.
+ObjectiveLike: TypeAlias = str | ObjectiveMethod
+
+
+def read_objective(objective: ObjectiveLike) -> ObjectiveMethod:
+    """The objective that a name stands for."""
+    if isinstance(objective, ObjectiveMethod):
+        return objective
+    if objective not in OBJECTIVES:
+        raise InvalidArgument(f"{objective!r} is no objective.{suggestion(str(objective), OBJECTIVES)}")
+    return OBJECTIVES[objective]()
