@@ -110,7 +110,7 @@ def simulate_cells(design: SignallingDesign | None = None) -> Table:
 
     >>> table = simulate_cells(SignallingDesign(num_cells=50))
     >>> table, sorted(table.interventions)
-    (Table(450 rows, 11 variables), ['Akt', 'Mek', 'PIP2', 'PKA', 'PKC'])
+    (Table(450 rows, 11 variables (11 continuous)), ['Akt', 'Mek', 'PIP2', 'PKA', 'PKC'])
     """
     design = design or SignallingDesign()
     rng = np.random.default_rng(design.seed)
