@@ -72,7 +72,9 @@ def whole_program(frame, variance):
 VARIABLES = [pb.Variable(t, 3) for t in TARGETS]
 
 
-@pytest.mark.parametrize("optimizer, variance", [("cutting-plane", 0.1), ("cutting-plane", 5.0), ("frank-wolfe", 0.1)])
+@pytest.mark.parametrize(
+    ("optimizer", "variance"), [("cutting-plane", 0.1), ("cutting-plane", 5.0), ("frank-wolfe", 0.1)]
+)
 def test_the_optimum_is_that_of_the_whole_program(optimizer, variance):
     """Constraints found one by one lead to the program with all of them, and the gap bounds what is missing."""
     frame = rows()

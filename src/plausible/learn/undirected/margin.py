@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import WEIGHT_NOISE, Floats, Ints
+from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_flag
+from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.learn.undirected.labelled_rows import LabelledRows
 from plausible.learn.undirected.objectives import ObjectiveMethod, Sample, SteeredObjective, places_of
