@@ -350,6 +350,13 @@ from plausible.learn.undirected.priors import GroupPrior as GroupPrior
 from plausible.learn.undirected.priors import HyperbolicPrior as HyperbolicPrior
 from plausible.learn.undirected.priors import LaplacePrior as LaplacePrior
 from plausible.learn.undirected.priors import WeightPrior as WeightPrior
+from plausible.learn.undirected_structures.edge_tests import l1_sample_size as l1_sample_size
+from plausible.learn.undirected_structures.edge_tests import num_independence_tests as num_independence_tests
+from plausible.learn.undirected_structures.gains import FeatureGain as FeatureGain
+from plausible.learn.undirected_structures.gains import feature_gains as feature_gains
+from plausible.learn.undirected_structures.learning import learn_markov_structure as _learn_markov_structure
+from plausible.learn.undirected_structures.result import MarkovStructure as MarkovStructure
+from plausible.learn.undirected_structures.result import PathPoint as PathPoint
 from plausible.search.ascent import LBFGS as LBFGS
 from plausible.search.ascent import ConjugateGradient as ConjugateGradient
 from plausible.search.ascent import SteepestAscent as SteepestAscent
@@ -361,6 +368,7 @@ crf = _learn_crf
 em = _learn_em
 gradient_ascent = _learn_by_gradient
 markov = _learn_markov
+markov_structure = _learn_markov_structure
 parameters = _learn_parameters
 score = _score_graph
 structural_em = _learn_structural_em

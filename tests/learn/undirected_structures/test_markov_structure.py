@@ -1,0 +1,221 @@
+"""Structure of Markov networks: worked numbers, conditions of optima, and laws against enumeration."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+
+import plausible as pb
+from plausible.learn.independence.independence_test import DSeparationOracle
+
+
+def ising_rows(seed=0, num_rows=400, edges=(("A", "B"), ("B", "C"), ("C", "D"), ("D", "A")), names="ABCDE", weight=0.8):
+    """Rows of ±-coupled binary variables, drawn by enumeration."""
+    cells = list(itertools.product((0, 1), repeat=len(names)))
+    signs = 2 * np.array(cells) - 1
+    place = {name: number for number, name in enumerate(names)}
+    energy = sum(weight * signs[:, place[a]] * signs[:, place[b]] for a, b in edges)
+    mass = np.exp(energy) / np.exp(energy).sum()
+    drawn = np.random.default_rng(seed).choice(len(cells), size=num_rows, p=mass)
+    return pd.DataFrame(np.array(cells)[drawn], columns=list(names))
+
+
+def enumerated_l1(frame, strength):
+    """The penalised likelihood over all pairs, per row, climbed by SciPy on split weights: no code of the library."""
+    names = list(frame.columns)
+    cells = np.array(list(itertools.product((0, 1), repeat=len(names))))
+    pairs = list(itertools.combinations(range(len(names)), 2))
+
+    def features(codes):
+        signs = 2 * np.asarray(codes) - 1
+        return np.column_stack([signs, *(0.5 * signs[:, a] * signs[:, b] for a, b in pairs)])
+
+    table, means, n = features(cells), features(frame.to_numpy()).mean(axis=0), len(names)
+
+    def loss(split):
+        weights = np.concatenate([split[:n], split[n : n + len(pairs)] - split[n + len(pairs) :]])
+        energy = table @ weights
+        peak = energy.max()
+        mass = np.exp(energy - peak)
+        slope = table.T @ mass / mass.sum() - means
+        value = peak + math.log(mass.sum()) - means @ weights + strength * split[n:].sum()
+        return value, np.concatenate([slope[:n], slope[n:] + strength, -slope[n:] + strength])
+
+    bounds = [(None, None)] * n + [(0, None)] * (2 * len(pairs))
+    best = minimize(loss, np.zeros(n + 2 * len(pairs)), jac=True, bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-9})
+    weights = best.x[n : n + len(pairs)] - best.x[n + len(pairs) :]
+    return best.fun, {(names[a], names[b]) for (a, b), w in zip(pairs, weights, strict=True) if abs(w) > 1e-5}
+
+
+@pytest.mark.parametrize("strength", [0.02, 0.05, 0.12])
+def test_l1_reaches_the_optimum_over_all_pairs(strength):
+    """Features that enter one after the other end at the optimum of the convex problem, and its conditions hold."""
+    frame = ising_rows()
+    found = pb.learn.markov_structure(frame, strength=strength, objective="likelihood", tolerance=1e-7)
+    loss, edges = enumerated_l1(frame, strength)
+    penalty = strength * sum(abs(w) for name, w in found.fit.weights.items() if " - " in name)
+    assert -found.path[0].objective / len(frame) + penalty == pytest.approx(loss, abs=1e-8)
+    assert set(found.graph.edges) == edges
+    assert found.kkt_residual <= 1e-6
+    assert found.converged
+
+
+def test_l1_conditions_hold_with_three_states_and_groups():
+    """In the model the slope has the norm of the rate; outside it is at most the rate, not half of it."""
+    frame = ising_rows(3)
+    frame["C"] += (frame["C"] == 1) & (np.arange(len(frame)) % 3 == 0)
+    found = pb.learn.markov_structure(frame, strength=0.04, tolerance=1e-7, objective="likelihood")
+    norms = {}
+    for a, b in itertools.combinations("ABCDE", 2):
+        model = found.network.query([a, b]).reorder([a, b]).values
+        norms[a, b] = np.linalg.norm(pd.crosstab(frame[a], frame[b], normalize=True).to_numpy() - model)
+    for pair, norm in norms.items():
+        if pair in found.graph.edges:
+            assert norm == pytest.approx(0.04, abs=1e-5)
+        else:
+            assert norm <= 0.04 + 1e-5
+    assert any(norm > 0.02 for pair, norm in norms.items() if pair not in found.graph.edges)
+
+
+def test_pseudolikelihood_path_finds_the_graph_and_starts_empty():
+    """The first strength leaves nothing; along the path edges come in; the extended BIC finds the graph."""
+    frame = ising_rows(1, 1000)
+    found = pb.learn.markov_structure(frame, objective="pseudolikelihood", num_strengths=8)
+    assert found.path[0].num_edges == 0 < found.path[-1].num_edges
+    assert set(found.graph.edges) == {("A", "B"), ("B", "C"), ("C", "D"), ("A", "D")}
+    assert max(point.kkt_residual for point in found.path) <= 2e-5
+    assert len(found.to_frame()) == 8
+
+
+@pytest.mark.parametrize("score", ["bic", "cross-validation"])
+def test_strengths_are_chosen_by_score(score):
+    """The chosen strength has the best score; all true edges are in."""
+    found = pb.learn.markov_structure(ising_rows(2, 600), score=score, num_strengths=6, folds=3)
+    best = max(found.path, key=lambda point: point.score)
+    assert found.strength == best.strength
+    assert {("A", "B"), ("B", "C"), ("C", "D"), ("A", "D")} <= set(found.graph.edges)
+
+
+def test_l1_takes_missing_cells():
+    """The observed-data likelihood with a penalty: at the optimum the expected counts meet the rates (enumeration)."""
+    frame = ising_rows(4, 60, edges=[("A", "B")], names="ABC").astype("Int64")
+    frame.loc[::4, "B"] = pd.NA
+    found = pb.learn.markov_structure(frame, strength=0.05, tolerance=1e-7)
+    cells = np.array(list(itertools.product((0, 1), repeat=3)))
+    mass = np.array([found.network.query(list("ABC")).reorder(list("ABC")).values[tuple(cell)] for cell in cells])
+    signs = 2 * cells - 1
+    for a, b in itertools.combinations(range(3), 2):
+        values, slope = 0.5 * signs[:, a] * signs[:, b], 0.0
+        for row in frame.to_numpy():
+            agree = np.array([all(pd.isna(r) or r == c for r, c in zip(row, cell, strict=True)) for cell in cells])
+            slope += (mass * agree) @ values / (mass * agree).sum() - mass @ values
+        slope, is_edge = abs(slope) / len(frame), ("ABC"[a], "ABC"[b]) in found.graph.edges
+        assert slope == pytest.approx(0.05, abs=1e-5) if is_edge else slope <= 0.05 + 1e-5
+    assert found.graph.is_adjacent("A", "B")
+    assert not found.graph.is_adjacent("A", "C")
+
+
+def test_chow_liu_is_the_best_of_all_trees():
+    """No spanning tree has a greater likelihood; the fit is counted (enumeration of all trees)."""
+    frame = ising_rows(5, 80, edges=[("A", "B"), ("B", "C"), ("C", "D")], names="ABCD")
+    found = pb.learn.markov_structure(frame, "chow-liu", score="likelihood")
+    pairs = list(itertools.combinations("ABCD", 2))
+    trees = [pb.UndirectedGraph(list(tree), nodes=list("ABCD")) for tree in itertools.combinations(pairs, 3)]
+    best = max(pb.learn.markov(tree, frame).log_likelihood for tree in trees if tree.is_tree)
+    assert found.fit.log_likelihood == pytest.approx(best, abs=1e-9)
+    assert found.fit.num_steps == 0
+    noise = pd.DataFrame(np.random.default_rng(0).integers(0, 2, size=(200, 3)), columns=list("XYZ"))
+    assert pb.learn.markov_structure(noise, "chow-liu").graph.num_edges == 0
+
+
+def test_tests_find_the_skeleton_of_a_collider_and_miss_its_moral_edge():
+    """X → Z ← Y with tests that are never wrong: X - Z - Y, though the Markov network needs X - Y (example 20.4)."""
+    rows = pd.DataFrame(np.random.default_rng(0).integers(0, 2, size=(50, 3)), columns=list("XYZ"))
+    found = pb.learn.markov_structure(rows, "tests", test=DSeparationOracle("X -> Z <- Y"), max_degree=1)
+    assert {frozenset(edge) for edge in found.graph.edges} == {frozenset("XZ"), frozenset("YZ")}
+    assert found.num_tests == 3 * pb.learn.num_independence_tests(3, 1) == 6
+    assert set(found.network.variables) == set("XYZ")
+    assert "pb.learn.markov(result.graph" in found.fitted_by
+
+
+def test_tests_find_a_cycle_from_data():
+    """A cycle of four has degree two: sets of two separate what is not joined."""
+    found = pb.learn.markov_structure(ising_rows(6, 3000), "tests", max_degree=2, alpha=0.001)
+    assert set(found.graph.edges) == {("A", "B"), ("B", "C"), ("C", "D"), ("A", "D")}
+    assert found.error_bound == pytest.approx(min(1, 10 * 7 * 0.001))
+
+
+def test_numbers_of_tests_and_of_rows():
+    """W7 and W8."""
+    assert [pb.learn.num_independence_tests(*c) for c in ((10, 2), (10, 3), (20, 3))] == [37, 93, 988]
+    assert pb.learn.l1_sample_size(10, 2, bound=5, error=0.1) == pytest.approx(66846.1, abs=0.05)
+
+
+UNIFORM = pd.DataFrame([(1, 1)] * 40 + [(1, 0)] * 10 + [(0, 1)] * 10 + [(0, 0)] * 40, columns=["A", "B"])
+BOTH = pb.Feature(["A", "B"], lambda a, b: a == b == 1, name="both")
+
+
+@pytest.mark.parametrize(
+    ("prior", "gain", "weight"),
+    [
+        (None, 5.41153, math.log(2)),
+        (pb.LaplacePrior(1 / 5), 2.47497, 0.479573),
+        (pb.LaplacePrior(1 / 20), 0.0, 0.0),
+        (pb.GaussianPrior(1 / 100), 0.944270, 0.125700),
+    ],
+)
+def test_gains_of_one_feature_are_the_worked_numbers(prior, gain, weight):
+    """W1: M times D(.4 || .25); shrunk towards .25 by an L1 penalty; searched for with an L2 penalty."""
+    fit = pb.learn.markov([["A"], ["B"]], UNIFORM)
+    (found,) = pb.learn.feature_gains(fit, [BOTH], prior=prior)
+    assert found.gain == pytest.approx(gain, abs=1e-5)
+    assert found.weights == pytest.approx((weight,), abs=1e-6)
+
+
+def test_gains_are_what_one_table_or_feature_adds_alone():
+    """Beside a chain, for a pair that is in no clique: the closed forms equal a search over the feature's weight."""
+    frame = ising_rows(7, 100, names="ABCD")
+    fit = pb.learn.markov("A - B - C - D", frame)
+    table = fit.network.query(["A", "D"]).reorder(["A", "D"]).values
+    empirical = pd.crosstab(frame["A"], frame["D"], normalize=True).to_numpy()
+    same = pb.Feature(["A", "D"], lambda a, d: 3.0 * (a == d) - d, name="odd")
+    odd = np.array([[3.0, -1.0], [0.0, 2.0]])
+    gains = {one.feature: one for one in pb.learn.feature_gains(fit, [["A", "D"], same])}
+    assert gains["A, D"].gain == pytest.approx(100 * (empirical * np.log(empirical / table)).sum(), abs=1e-8)
+    best = minimize_scalar(lambda w: math.log((table * np.exp(w * odd)).sum()) - w * (empirical * odd).sum())
+    assert gains["odd"].gain == pytest.approx(-100 * best.fun, abs=1e-6)
+    assert gains["odd"].gradient == pytest.approx(100 * abs(((empirical - table) * odd).sum()), abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ["l1", "chow-liu", "tests"])
+def test_required_and_forbidden_edges_are_kept(method):
+    """An edge that must be there is, one that must not is not, and degenerate columns do no harm."""
+    frame = ising_rows(8, 200).assign(K="only")
+    found = pb.learn.markov_structure(frame, method, required="A - E", forbidden=[("A", "B")])
+    assert found.graph.is_adjacent("A", "E")
+    assert not found.graph.is_adjacent("A", "B")
+    assert found.graph.degree("K") == 0
+    assert math.isfinite(found.fit.log_likelihood)
+
+
+@pytest.mark.parametrize("method", ["l1", "chow-liu", "tests"])
+@pytest.mark.parametrize("frame", [pd.DataFrame({"A": [0, 1]}), pd.DataFrame({"A": [0], "B": [1]})], ids=["one", "row"])
+def test_hardly_any_data_leave_no_edge(method, frame):
+    """One variable, or one row."""
+    assert pb.learn.markov_structure(frame, method).graph.num_edges == 0
+
+
+def test_wrong_options_are_told():
+    """The option, and what it could be."""
+    frame = ising_rows(9, 20)
+    with pytest.raises(pb.errors.InvalidArgument, match="chow-liu"):
+        pb.learn.markov_structure(frame, "chow-lu")
+    with pytest.raises(TypeError, match="strength"):
+        pb.learn.markov_structure(frame, stength=1)
+    with pytest.raises(pb.errors.UnknownVariable, match="required"):
+        pb.learn.markov_structure(frame, required="A - Q")
+    with pytest.raises(pb.errors.InvalidArgument, match="both"):
+        pb.learn.markov_structure(frame, required="A - B", forbidden="A - B")
