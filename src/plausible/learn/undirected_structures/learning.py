@@ -14,6 +14,7 @@ from plausible.data.statistics import Request, Statistics, in_order
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import UndirectedGraph, maximum_spanning_forest
+from plausible.graphs.nodes import Node
 from plausible.inference.budget import Budget
 from plausible.learn.undirected_structures.edge_tests import learn_by_tests
 from plausible.learn.undirected_structures.l1 import learn_l1
@@ -110,8 +111,10 @@ def learn_forest(task: Task, *, score: str = "bic") -> MarkovStructure:
     gains = pair_gains(task, allowed, is_penalized=score == "bic")
     tops = 1 + sum(abs(gain) for gain in gains.values())
     weights = {pair: gain + (tops if pair in task.required else 0.0) for pair, gain in gains.items()}
-    wanted = {(min(pair), max(pair)): weights[pair] for pair in sorted(weights, key=sorted) if weights[pair] > 0}
-    graph = maximum_spanning_forest(UndirectedGraph(list(wanted), nodes=task.variables), dict(wanted)).graph
+    wanted: dict[tuple[Node, Node], float] = {
+        (min(pair), max(pair)): weights[pair] for pair in sorted(weights, key=sorted) if weights[pair] > 0
+    }
+    graph = maximum_spanning_forest(UndirectedGraph(list(wanted), nodes=task.variables), wanted).graph
     for pair in task.required:
         if not graph.has_edge(*sorted(pair)):
             raise InvalidArgument("The required edges have a cycle, so no forest has all of them.")
