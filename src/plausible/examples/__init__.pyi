@@ -15,3 +15,5 @@ from plausible.examples.library import prenatal_utility as prenatal_utility
 from plausible.examples.library import printer_costs as printer_costs
 from plausible.examples.library import printer_network as printer_network
 from plausible.examples.library import printer_troubleshooter as printer_troubleshooter
+from plausible.examples.sentences import TaggedSentences as TaggedSentences
+from plausible.examples.sentences import tagged_sentences as tagged_sentences

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Floats, ranked
 from plausible.base.records import Result, record
+from plausible.base.tolerances import PROBABILITY_NOISE, SCORE_NOISE
 from plausible.errors import UnknownState, suggestion
 from plausible.learn.labelling.chains import Chains
 
@@ -73,7 +74,7 @@ def explained(
     if against is not None and against not in classes:
         raise UnknownState(f"against={against!r} is no label that was learned.{suggestion(against, classes)}")
     beliefs = chains.sums().beliefs[position]
-    order = np.argsort(-beliefs, kind="stable").tolist()
+    order = ranked(range(len(beliefs)), beliefs.__getitem__, PROBABILITY_NOISE)
     one, two = order[0], list(classes).index(against) if against is not None else order[min(1, len(order) - 1)]
     left, right = _sides(chains, position)
     own = sum((feature.value * feature.weights for feature in features), np.zeros(len(classes)))
@@ -85,7 +86,7 @@ def explained(
         for name, value, of in features
     ]
     told += [Contribution(name, None, None, None, float(side[one] - side[two])) for name, side in sides.items()]
-    parts = sorted((part for part in told if part.contribution), key=lambda part: -abs(part.contribution))
+    parts = ranked((part for part in told if part.contribution), lambda part: abs(part.contribution), SCORE_NOISE)
     probabilities, log_odds = (float(beliefs[one]), float(beliefs[two])), sum(part.contribution for part in parts)
     return Explanation(position, classes[one], classes[two], *probabilities, log_odds, tuple(parts))
 
