@@ -213,7 +213,8 @@ def learn_crf(
     targets
         The columns to predict.
     objective
-        "likelihood" (of targets given inputs), "pseudolikelihood", "piecewise", "viterbi", "submodels", "margin", or
+        "likelihood" (of targets given inputs), "pseudolikelihood", "piecewise", "viterbi", "submodels", "margin",
+        "contrastive-divergence", or
         one with options, such as `MaxMargin(slack=False)`.
     prior
         A density of each weight, as for `markov`.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from plausible.errors import InvalidArgument, suggestion
+from plausible.learn.undirected.contrastive import ContrastiveDivergence
 from plausible.learn.undirected.margin import MaxMargin
 from plausible.learn.undirected.objectives import (
     CompositeLikelihood,
@@ -25,6 +26,7 @@ OBJECTIVES: Mapping[str, type[ObjectiveMethod]] = {
     "viterbi": Viterbi,
     "submodels": SubmodelLikelihood,
     "margin": MaxMargin,
+    "contrastive-divergence": ContrastiveDivergence,
 }
 
 #: The name of an objective, or one with its options.
