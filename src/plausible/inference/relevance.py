@@ -58,13 +58,7 @@ def possible_states(factors: Iterable[Factor], evidence: Evidence) -> dict[str, 
     array([ True,  True, False])
     """
     listed = list(factors)
-    live = {v.name: np.ones(v.num_states, dtype=bool) for factor in listed for v in factor.scope}
-    for name, position in evidence.hard.items():
-        if name in live:
-            live[name] = np.arange(len(live[name])) == position
-    for name, weights in evidence.soft.items():
-        if name in live:
-            live[name] = live[name] & (weights > 0)
+    live = _allowed(listed, evidence)
     supports = [_Support(factor) for factor in listed if factor.min() <= 0]
     touching: dict[str, list[int]] = {}
     for number, support in enumerate(supports):
