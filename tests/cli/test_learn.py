@@ -448,3 +448,25 @@ def test_doubtful_columns_are_told_in_the_words_of_the_shell(plausible, tmp_path
     assert "--" not in str(caught[0].message)
     keep = ("--continuous", "Unnamed: 0", "--states", "asia")
     assert "hardly variables" not in plausible("learn", str(source), "-o", str(tmp_path / "net.json"), *keep)[2]
+
+
+def test_learn_writes_undirected_networks(plausible, rows, tmp_path):
+    """--markov fits tables on a given graph, or finds the graph; the file answers questions."""
+    source, target = str(tmp_path / "data.csv"), tmp_path / "net.json"
+    options = ("--markov", "--graph", "smoke - lung - dysp - bronc - smoke", "--prior", "gaussian:1")
+    code, text, errors = plausible("learn", source, "-o", str(target), *options, "--json")
+    assert (code, errors) == (0, "")
+    fit = pb.learn.markov("smoke - lung - dysp - bronc - smoke", rows, prior=pb.GaussianPrior(1.0))
+    assert json.loads(text)["log_likelihood"] == pytest.approx(fit.log_likelihood)
+    assert pb.load(target).is_close(fit.network, 1e-5)
+    code, text, _ = plausible("learn", source, "-o", str(target), "--markov", "--method", "chow-liu")
+    assert code == 0
+    assert "method chow-liu" in text
+    assert pb.load(target).graph == pb.learn.markov_structure(rows, "chow-liu").graph
+
+
+def test_learn_refuses_what_an_undirected_network_has_not(plausible, rows, tmp_path):
+    """Priors of directed tables, and limits of directed searches."""
+    source, target = str(tmp_path / "data.csv"), str(tmp_path / "net.json")
+    assert "gaussian:1" in plausible("learn", source, "-o", target, "--markov", "--prior", "bdeu:1")[2]
+    assert "no other limits" in plausible("learn", source, "-o", target, "--markov", "--tiers", "smoke | lung")[2]

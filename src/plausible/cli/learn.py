@@ -26,6 +26,7 @@ from plausible.cli.output import (
 from plausible.cli.source import MODEL_ENDINGS, check_target, read_graph, save_model
 from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
+from plausible.cli.undirected import learn_undirected, tell_undirected
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable, counted, suggestion, warn_caller
 from plausible.graphs import DAG
@@ -82,6 +83,8 @@ _RESTARTS = 5
         "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60",
         "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
         "plausible learn data.csv -o net.json --graph 'H -> lung; H -> bronc' --hidden H=2",
+        "plausible learn data.csv -o net.json --markov",
+        "plausible learn data.csv -o net.uai --markov --graph 'smoke - lung - dysp - bronc - smoke' --prior gaussian:1",
     )
 )
 def run_learn(
@@ -89,7 +92,16 @@ def run_learn(
     output: Annotated[Path, option("The network to write; its ending is the format. Or -.", "--output", "-o")],
     method: Method = None,
     score: ScoreName = None,
-    prior: Annotated[str, option("Of the tables: bdeu:10, dirichlet:1, k2, or none.")] = "bdeu:1",
+    prior: Annotated[
+        str | None,
+        option(
+            "Of the tables: bdeu:10, dirichlet:1, k2; with --markov gaussian:1, laplace:0.5; or none.",
+            show_default="bdeu:1; with --markov none",
+        ),
+    ] = None,
+    markov: Annotated[
+        bool, option("An undirected network: --method is l1, chow-liu or tests, --graph 'A - B - C'.", "--markov")
+    ] = False,
     graph: Annotated[
         str | None,
         option("The graph, 'A -> B <- C' or the file of a network, where only its numbers are to be learned."),
@@ -139,8 +151,19 @@ def run_learn(
     """
     check_one_reader({"DATA": data, "--graph": graph})
     check_target(output, format)
-    clock, believed = Clock.of(time_limit), read_prior(prior)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
+    if markov:
+        others = (score, tiers, class_variable, order, alpha, variant, bootstrap, hidden, max_parents)
+        if any(option not in (None, "", 0) for option in others):
+            raise InvalidArgument(
+                "--markov takes --graph, --method, --required, --forbidden and --prior, no other limits."
+            )
+        undirected = weighted_by(columns.table(columns.names), weights)
+        allowed = {"method": method, "required": required, "forbidden": forbidden, "seed": seed}
+        learned = learn_undirected(undirected, graph, allowed, prior, time_limit, progress)
+        tell_undirected(learned, output, format, as_json=as_json)
+        return
+    clock, believed = Clock.of(time_limit), read_prior(prior or "bdeu:1")
     unseen = _hidden(hidden or (), columns, graph)
     given = None if graph is None else _given_graph(graph, columns.names, unseen)
     used = [name for name in columns.names if given is None or name in given or name == weights]
