@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 import plausible as pb
-from labelling_oracle import distribution, log_likelihood
+from labelling_oracle import distribution, log_likelihood, score
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.learn.labelling.labels import WeightLayout, read_labels, read_shares
 from plausible.learn.labelling.likelihood import ChainLikelihood, LabelledTokens, LocalLikelihood
@@ -147,6 +147,30 @@ def test_the_optimum_is_that_of_a_general_optimiser():
     assert crf.training_.converged
     assert -crf.training_.objective == pytest.approx(found.fun, abs=1e-9)
     assert crf.training_.log_likelihood == pytest.approx(crf.log_likelihood(sequences, labels), abs=1e-9)
+
+
+def test_the_optimum_without_a_prior_has_the_greatest_entropy():
+    """The dual (Koller & Friedman 2009, exercise 20.6): expected features are those observed, and the entropy is -ℓ."""
+    sequences, labels = data(12, lengths=(4, 4, 3, 4, 4, 3), num_features=1)
+    crf = pb.learn.ChainCRF(prior=None, all_possible_states=True, tolerance=1e-9).fit(sequences, labels)
+    joints = [distribution(crf.weights_, sequence, CLASSES) for sequence in sequences]
+    for name in crf.weights_:
+        expected = sum(
+            p * score({name: 1.0}, x, y) for x, joint in zip(sequences, joints, strict=True) for y, p in joint.items()
+        )
+        observed = sum(score({name: 1.0}, x, y) for x, y in zip(sequences, labels, strict=True))
+        assert expected == pytest.approx(observed, abs=1e-5)
+    entropy = -math.fsum(p * math.log(p) for joint in joints for p in joint.values() if p)
+    assert entropy == pytest.approx(-crf.training_.log_likelihood, abs=1e-4)
+
+
+def test_the_margin_of_a_labelling_needs_no_sum():
+    """log P of the best one less that of the next is a difference of scores: Z cancels."""
+    crf, (sequences, _) = fitted(1), data(21)
+    for sequence, (best, *others) in zip(sequences, crf.predict_best(sequences, 2), strict=True):
+        if others:
+            margin = score(crf.weights_, sequence, best.labels) - score(crf.weights_, sequence, others[0].labels)
+            assert best.log_probability - others[0].log_probability == pytest.approx(margin, abs=1e-10)
 
 
 def test_only_what_is_seen_has_a_weight_unless_all_is_asked_for():

@@ -13,6 +13,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.options import Seed, check_count, check_flag, generator_of
 from plausible.errors import InvalidArgument, suggestion
+from plausible.kernels.jit import repeated
 from plausible.kernels.label_chains import TokenFeatures
 from plausible.learn.labelling.chains import Chains, FeatureTable
 from plausible.learn.labelling.labeller import SequenceLabeller, fit_tokens
@@ -25,6 +26,8 @@ from plausible.learn.labelling.training import Trained, Training, average_percep
 from plausible.learn.undirected.priors import GaussianPrior, Penalty, PriorOfWeights, read_prior
 from plausible.search.run import Stops, best_first
 
+#: Training makes about so many steps: kernels that would be interpreted for long are compiled before it starts.
+_FORESEEN = 30
 #: What weights have if nobody says.
 UNIT_PRIOR = GaussianPrior(1.0)
 #: Ways to find weights, and when each ends if nobody says.
@@ -80,7 +83,8 @@ class LogLinearLabeller(SequenceLabeller):
         data = LabelledTokens.of(tokens, states, shares, layout, self.threads)
         names = self._weight_names(layout, vocabulary, told.classes) if isinstance(self.prior, Mapping) else [""]
         penalty = read_prior(self.prior, names, layout.groups, [*vocabulary.places, "transitions"])
-        trained = self._trained(data, penalty)
+        with repeated(_FORESEEN):
+            trained = self._trained(data, penalty)
         self.classes_, self.vocabulary_, self.layout_ = told.classes, vocabulary, layout
         self.coefficients_, objective = trained.weights, float(trained.run.trace[-1])
         self.training_ = Training(
