@@ -18,6 +18,7 @@ from plausible.kernels import (
     fitting,
     graph_moves,
     local_sums,
+    precision,
     row_groups,
     rows,
     sampling,
@@ -228,6 +229,7 @@ CASES = {
     vectors.quotients: lambda rng: (np.abs(_numbers(rng, 5)), np.abs(_numbers(rng, 5)), 0.3),
     vectors.log_quotients: lambda rng: (np.abs(_numbers(rng, 5)), _logs(rng, 5), 0.3),
     downward._sum_around: lambda rng: (_numbers(rng, 2 * 3 * 4), 4, np.empty(3)),
+    precision.dot_of: lambda rng: (_numbers(rng, 6), _numbers(rng, 6)),
     fitting.refit: lambda rng: (
         *(rng.random(6), rng.integers(0, 3, 6).astype(np.int32), rng.random(3)),
         *(rng.integers(0, 2, 6).astype(np.int32), np.zeros(2)),

@@ -177,6 +177,7 @@ def _incomplete() -> None:
 def _undirected() -> None:
     rows = _rows()[["smoke", "lung", "bronc"]]
     pb.learn.markov("smoke - lung - bronc - smoke", rows, objective="pseudolikelihood", max_steps=1)
+    pb.learn.graphical_lasso(covariance=np.full((3, 3), 0.5) + 0.5 * np.eye(3), max_steps=1)
     pb.learn.markov("smoke - lung - bronc - smoke", rows, optimizer="ipf", max_steps=1)
 
 

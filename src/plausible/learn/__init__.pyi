@@ -334,6 +334,10 @@ from plausible.learn.undirected.contrastive import ContrastiveDivergence as Cont
 from plausible.learn.undirected.crf import FieldFit as FieldFit
 from plausible.learn.undirected.crf import learn_crf as _learn_crf
 from plausible.learn.undirected.fit import MarkovFit as MarkovFit
+from plausible.learn.undirected.graphical_lasso import PenaltyPoint as PenaltyPoint
+from plausible.learn.undirected.graphical_lasso import PrecisionFit as PrecisionFit
+from plausible.learn.undirected.graphical_lasso import covariance_selection as covariance_selection
+from plausible.learn.undirected.graphical_lasso import graphical_lasso as graphical_lasso
 from plausible.learn.undirected.learning import learn_markov as _learn_markov
 from plausible.learn.undirected.margin import MaxMargin as MaxMargin
 from plausible.learn.undirected.maximum_entropy import maximum_entropy as maximum_entropy

@@ -1,0 +1,493 @@
+"""Gaussian Markov networks from numbers: sparse precision matrices, and those with the zeros of a given graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from plausible.base.arrays import Floats
+from plausible.base.method_names import keyword_hints
+from plausible.base.options import Seed, check_count, check_number, generator_of
+from plausible.base.records import Result, record
+from plausible.data.moments import Moments
+from plausible.data.statistics import Statistics
+from plausible.data.table import Table
+from plausible.data.table_statistics import DataLike, TableStatistics
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
+from plausible.factors.definite import LOG_2PI, definite, symmetric
+from plausible.factors.gaussian import GaussianFactor
+from plausible.graphs import UndirectedGraph
+from plausible.graphs.cliques import maximal_cliques
+from plausible.graphs.graph_input import read_as
+from plausible.learn.undirected.closed_forms import junction_tree
+from plausible.learn.undirected.precision import Block, PrecisionState, Problem, Solution, duality_gap, solve
+from plausible.search.run import CONVERGED, Clock, HasRun, Run, Stops
+from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A number for each pair of variables: a matrix, a frame, or (name, name) -> number.
+PairsLike: TypeAlias = ArrayLike | Mapping[tuple[str, str], float]
+#: Penalties where none is given: so many, down to this share of the smallest that leaves no edge.
+_NUM_PENALTIES, _SMALLEST = 20, 0.02
+
+
+@record(eq=False)
+class PenaltyPoint(Result):
+    """The solution for one of several penalties."""
+
+    penalty: float  # The penalty
+    num_edges: int  # The pairs whose entry of the precision matrix is not zero
+    objective: float  # -log det X + tr(S X) + penalty
+    duality_gap: float  # By how much at most the objective is above the best
+    score: float  # What the choice goes by, the least is best: the extended BIC, or the held-out loss for each row
+    precision: Floats  # The precision matrix
+
+    _told = ("penalty", "num_edges", "objective", "duality_gap", "score")
+
+    def __str__(self) -> str:
+        return f"penalty {self.penalty:.4g}: {counted(self.num_edges, 'edge')}, score {self.score:.6g}"
+
+
+@record(eq=False)
+class PrecisionFit(HasRun):
+    """A Gaussian Markov network that was learned: its precision matrix is zero where there is no edge."""
+
+    _told = ("names", "penalty", "num_edges", "objective", "duality_gap", "log_likelihood", *HasRun._told)
+
+    names: tuple[str, ...]  # The variables, in the order of the matrices
+    mean: Floats  # Their means; zero where only a covariance matrix was given
+    precision: Floats  # X, in the units of the data
+    covariance: Floats  # X⁻¹
+    penalty: float  # The penalty, the one that was chosen where there were several
+    objective: float  # -log det X + tr(S X) + Σ penalties · |X_ij|, which was made small
+    duality_gap: float  # By how much at most the objective is above the best
+    log_likelihood: float  # Of all rows; nan where their number is not known
+    path: tuple[PenaltyPoint, ...]  # The solutions for all penalties, the largest first
+    #: The steps: "converged" where the gap is small enough, "stuck" where rounding hides any further descent.
+    run: Run[PrecisionState]
+
+    @property
+    def num_edges(self) -> int:
+        """How many edges the graph has."""
+        return _num_edges(self.precision)
+
+    @property
+    def graph(self) -> UndirectedGraph:
+        """The undirected graph: an edge where the precision matrix is not zero."""
+        rows, columns = np.nonzero(np.triu(self.precision, 1))
+        edges = [(self.names[i], self.names[j]) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)]
+        return UndirectedGraph(edges, nodes=self.names)
+
+    @property
+    def network(self) -> GaussianFactor:
+        """The density N(mean, covariance) in canonical form: it can be multiplied, reduced and marginalised."""
+        return GaussianFactor(self.names, self.precision, self.precision @ self.mean).normalize()
+
+    def partial_correlations(self) -> pd.DataFrame:
+        """The correlation of each pair given all others: -X_ij / √(X_ii X_jj), one on the diagonal."""
+        scale = np.sqrt(self.precision.diagonal())
+        values = -self.precision / np.outer(scale, scale)
+        np.fill_diagonal(values, 1.0)
+        return self._frame(values)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The precision matrix, with names."""
+        return self._frame(self.precision)
+
+    def _frame(self, values: Floats) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.DataFrame(values, index=list(self.names), columns=list(self.names))
+
+    def __str__(self) -> str:
+        size = f"{counted(len(self.names), 'variable')}, {counted(self.num_edges, 'edge')}"
+        ended = f"{self.stopped_by} after {counted(self.num_steps, 'step')}"
+        return f"{size}, penalty {self.penalty:.4g}, objective {self.objective:.6g}, {ended}"
+
+
+@keyword_hints
+def graphical_lasso(
+    data: DataLike | None = None,
+    penalty: float | Iterable[float] | None = 0.1,
+    *,
+    covariance: ArrayLike | None = None,
+    num_rows: float | None = None,
+    weights: PairsLike | None = None,
+    diagonal: bool = False,
+    correlation: bool = False,
+    choose: str = "ebic",
+    num_folds: int = 5,
+    max_steps: int = 200,
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Callable[[PrecisionState], object] | None = None,
+    seed: Seed = None,
+) -> PrecisionFit:
+    """Learn a sparse Gaussian Markov network: the graphical lasso.
+
+    It minimises -log det X + tr(S X) + λ Σ_{i≠j} |X_ij| over positive definite X, where S is the covariance of the
+    rows, about their mean and divided by their number (Friedman, Hastie & Tibshirani 2008). Variables that no chain of
+    pairs with |S_ij| > λ connects are solved apart. A step is one of Newton's method, by coordinate descent on the
+    pairs that are not zero (Hsieh, Sustik, Dhillon & Ravikumar 2014): about n³ for the inverse, and 3n for each such
+    pair and sweep. There may be fewer rows than variables, and columns may repeat each other.
+
+    Parameters
+    ----------
+    data
+        Rows of numbers without missing cells, or their statistics.
+    penalty
+        λ. Several, to choose among; None for 20 of them from the smallest that leaves no edge down to a fiftieth of it.
+    covariance
+        S instead of data: a matrix, or a frame with names.
+    num_rows
+        How many rows a covariance is of; a choice by "ebic" and the log-likelihood need it.
+    weights
+        What λ is multiplied by for each pair: a matrix, or {(name, name): number} with 1 for pairs left out. Pairs of
+        weight 0 are not penalised, those of infinite weight have no edge.
+    diagonal
+        Whether X_ii is penalised, too, which shrinks all entries; constant columns need it.
+    correlation
+        Whether the penalty is that of variables scaled to variance one, so that units do not matter; the result is
+        in the units of the data all the same.
+    choose
+        The least of what decides among several penalties: "ebic", -2ℓ + |E| (log N + 2 log n) (Foygel & Drton 2010),
+        or "cross-validation", minus the log-likelihood of held-out rows.
+    tolerance
+        Enough is where the objective is above the best by no more than this, as the duality gap shows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import plausible as pb
+    >>> S = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> fit = pb.learn.graphical_lasso(covariance=S, penalty=0.1, tolerance=1e-12)
+    >>> fit.covariance.round(6)                     # two variables: the covariance shrinks by the penalty
+    array([[1. , 0.4],
+           [0.4, 1. ]])
+    >>> fit.graph
+    UndirectedGraph('X0 - X1')
+    """
+    stops = Stops(tolerance, max_steps, time_limit, progress)
+    if choose not in ("ebic", "cross-validation"):
+        raise InvalidArgument(f'choose={choose!r} must be "ebic" or "cross-validation".')
+    source = _Source.read(data, covariance, num_rows)
+    form = _Form(_read_weights(weights, source.names, diagonal), correlation)
+    penalties = _read_penalties(penalty, source, form)
+    clock = Clock.of(time_limit)
+    scores = [math.nan] * len(penalties)
+    if choose == "cross-validation" and len(penalties) > 1:
+        scores = _held_out(source, form, penalties, num_folds, seed, stops, clock)
+    solutions = _solved(source, form, penalties, stops, clock)
+    if choose == "ebic" and (len(penalties) > 1 or math.isfinite(source.num_rows)):
+        scores = [_extended_bic(source, solution) for solution in solutions]
+    path = tuple(
+        PenaltyPoint(one, _num_edges(found.precision), found.objective, found.duality_gap, score, found.precision)
+        for one, found, score in zip(penalties, solutions, scores, strict=False)
+    )
+    best = int(np.argmin([point.score for point in path])) if len(path) > 1 else 0
+    return _fitted(source, solutions[best], penalties[best], path)
+
+
+@keyword_hints
+def covariance_selection(
+    graph: str | UndirectedGraph | Iterable[Any],
+    data: DataLike | None = None,
+    *,
+    covariance: ArrayLike | None = None,
+    num_rows: float | None = None,
+    max_steps: int = 200,
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Callable[[PrecisionState], object] | None = None,
+) -> PrecisionFit:
+    """The Gaussian of the largest likelihood whose precision matrix is zero where a graph has no edge.
+
+    Its covariances equal those of the data on the edges and the diagonal (Dempster 1972). On a chordal graph it is
+    Σ_C [S_C⁻¹] - Σ_S [S_S⁻¹] over cliques and separators, each filled up with zeros (Lauritzen 1996, §5.3.2); else it
+    is found as `graphical_lasso` finds its own.
+
+    Parameters
+    ----------
+    graph
+        An undirected graph, or its text. Columns that it does not mention are left alone.
+    data, covariance, num_rows, tolerance
+        As for `graphical_lasso`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import plausible as pb
+    >>> S = [[1.0, 0.5, 0.4], [0.5, 1.0, 0.5], [0.4, 0.5, 1.0]]
+    >>> fit = pb.learn.covariance_selection("X0 - X1 - X2", covariance=S)
+    >>> fit.covariance.round(3)                     # X0 and X2 are independent given X1
+    array([[1.  , 0.5 , 0.25],
+           [0.5 , 1.  , 0.5 ],
+           [0.25, 0.5 , 1.  ]])
+    """
+    chosen = read_as(graph, UndirectedGraph)
+    source = _Source.read(data, covariance, num_rows).part([str(node) for node in chosen.nodes])
+    place_of = {name: place for place, name in enumerate(source.names)}
+    cliques = [tuple(sorted(place_of[str(node)] for node in clique)) for clique in maximal_cliques(chosen)]
+    weights = np.full(source.covariance.shape, math.inf)
+    for clique in cliques:
+        weights[np.ix_(clique, clique)] = 0.0
+    _refuse_singular(source, cliques)
+    tree = junction_tree(cliques)
+    if tree is None:
+        stops = Stops(tolerance, max_steps, time_limit, progress)
+        (solution,) = _solved(source, _Form(weights), [0.0], stops, Clock.of(time_limit))
+    else:
+        solution = _closed_form(Problem(source.covariance, weights), cliques, [shared for _, shared in tree])
+    return _fitted(source, solution, 0.0, ())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Source:
+    """What is known of the rows."""
+
+    names: tuple[str, ...]
+    mean: Floats
+    covariance: Floats
+    num_rows: float  # nan where that is not known
+    table: Table | None
+
+    @classmethod
+    def read(cls, data: DataLike | None, covariance: ArrayLike | None, num_rows: float | None) -> _Source:
+        if (data is None) == (covariance is None):
+            raise InvalidArgument("Give either data, which are rows or their statistics, or covariance=.")
+        if covariance is not None:
+            names = tuple(map(str, getattr(covariance, "columns", [f"X{i}" for i in range(len(np.array(covariance)))])))
+            matrix = symmetric(covariance, names, "The covariance")
+            _refuse_impossible(names, matrix)
+            if num_rows is not None:
+                check_number("num_rows", num_rows, least=1)
+            return cls(names, np.zeros(len(names)), matrix, math.nan if num_rows is None else num_rows, None)
+        statistics = data if isinstance(data, Statistics) else TableStatistics(_read_numbers(data))
+        if statistics.discrete:
+            raise NotSupported(
+                f"{statistics.discrete[0]!r} has states, not numbers: leave it out, or use pb.learn.markov."
+            )
+        if not statistics.continuous:
+            raise InvalidArgument("There are no columns of numbers.")
+        table = None if not isinstance(statistics, TableStatistics) else statistics.table
+        return cls._of(tuple(statistics.continuous), statistics.moments(statistics.continuous[0]), table)
+
+    @classmethod
+    def _of(cls, names: tuple[str, ...], moments: Moments, table: Table | None) -> _Source:
+        if not moments.weight > 0:
+            raise InvalidArgument("There are no rows.")
+        return cls(names, moments.mean, moments.scatter / moments.weight, moments.weight, table)
+
+    def part(self, names: Sequence[str]) -> _Source:
+        """What is known of some of the variables."""
+        for name in names:
+            if name not in self.names:
+                raise UnknownVariable.named(name, self.names, "the data")
+        places = [self.names.index(name) for name in names]
+        return replace(
+            self, names=tuple(names), mean=self.mean[places], covariance=self.covariance[np.ix_(places, places)]
+        )
+
+    def rows(self, chosen: Any) -> _Source:
+        """What is known of some of the rows."""
+        assert self.table is not None
+        table = self.table.take(chosen)
+        return _Source._of(self.names, Moments.of_rows(table.numbers, table.weights), table)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Form:
+    """Which pairs are penalised, and in which units."""
+
+    weights: Floats
+    correlation: bool = False
+
+    def problem(self, source: _Source, penalty: float) -> Problem:
+        free = np.where(np.isinf(self.weights), np.inf, penalty * np.where(np.isinf(self.weights), 0.0, self.weights))
+        if self.correlation:
+            scale = np.sqrt(source.covariance.diagonal())
+            free = free * np.outer(scale, scale)
+        return Problem(source.covariance, free)
+
+
+def _read_numbers(data: Any) -> Table:
+    """The table, with whole numbers as numbers."""
+    table = Table.read(data)
+    whole = [
+        name
+        for name in table.discrete
+        if all(
+            isinstance(state, (int, float)) and not isinstance(state, bool) for state in table.variables[name].states
+        )
+    ]
+    return Table.read(data, [Variable(name) for name in whole]) if whole else table
+
+
+def _refuse_impossible(names: Sequence[str], matrix: Floats) -> None:
+    diagonal = matrix.diagonal()
+    if (diagonal < 0).any():
+        raise InvalidArgument(f"The variance of {names[int(np.argmin(diagonal))]!r} is negative: {diagonal.min():g}.")
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    least = float(np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0]) if len(names) else 0.0
+    if least < -1e-8 * len(names):
+        raise InvalidArgument(
+            f"This is no covariance matrix: scaled to variances of one it has the eigenvalue {least:.3g}. Numbers "
+            "that come from different rows, or are rounded, may do this: take them from complete rows."
+        )
+
+
+def _refuse_singular(source: _Source, cliques: Iterable[Sequence[int]]) -> None:
+    for clique in cliques:
+        if definite(source.covariance[np.ix_(clique, clique)]) is None:
+            raise InvalidArgument(
+                f"The covariance of the clique {[source.names[place] for place in clique]} is singular, so that the "
+                "likelihood has no maximum: a column is constant or follows from others, or there are no more rows "
+                "than variables. Take a graph of smaller cliques, leave columns out, or use graphical_lasso."
+            )
+
+
+def _read_weights(weights: Any, names: Sequence[str], diagonal: bool) -> Floats:
+    matrix = np.ones((len(names), len(names)))
+    if isinstance(weights, Mapping):
+        for pair, value in weights.items():
+            for name in pair:
+                if name not in names:
+                    raise UnknownVariable.named(name, names, "the data, though weights= names it")
+            i, j = (names.index(name) for name in pair)
+            matrix[i, j] = matrix[j, i] = value
+    elif weights is not None:
+        if hasattr(weights, "columns"):
+            weights = weights.loc[list(names), list(names)]
+        matrix = np.array(weights, dtype=np.float64)
+        if matrix.shape != (len(names), len(names)) or not np.array_equal(matrix, matrix.T):
+            raise InvalidArgument(f"weights= must be a symmetric matrix of shape {(len(names), len(names))}.")
+    if not diagonal:
+        np.fill_diagonal(matrix, 0.0)
+    if np.isnan(matrix).any() or (matrix < 0).any() or np.isinf(matrix.diagonal()).any():
+        raise InvalidArgument("weights= must be numbers of at least 0, finite on the diagonal.")
+    return matrix
+
+
+def _read_penalties(penalty: Any, source: _Source, form: _Form) -> list[float]:
+    """The largest first."""
+    if penalty is None:
+        off = np.abs(form.problem(source, 1.0).covariance)
+        bounds = form.problem(source, 1.0).penalty
+        is_pair = np.isfinite(bounds) & (bounds > 0) & ~np.eye(len(off), dtype=bool)
+        largest = float((off[is_pair] / bounds[is_pair]).max(initial=0.0)) or 1.0
+        return [float(one) for one in np.geomspace(largest, _SMALLEST * largest, _NUM_PENALTIES)]
+    listed = [float(one) for one in penalty] if isinstance(penalty, (Sequence, np.ndarray)) else [penalty]
+    for one in listed:
+        check_number("penalty", one, least=0)
+    if not listed:
+        raise InvalidArgument("penalty= is empty: give a number, or several.")
+    return sorted(map(float, listed), reverse=True)
+
+
+def _solved(source: _Source, form: _Form, penalties: Sequence[float], stops: Stops, clock: Clock) -> list[Solution]:
+    """A solution for each penalty, each from the one before; fewer where the time is over."""
+    solutions: list[Solution] = []
+    for penalty in penalties:
+        problem = form.problem(source, penalty)
+        for name, variance, own in zip(
+            source.names, source.covariance.diagonal(), problem.penalty.diagonal(), strict=True
+        ):
+            if not variance + own > 0:
+                raise InvalidArgument(
+                    f"{name!r} is constant: its precision would be infinite. Leave it out, or give diagonal=True."
+                )
+        solutions.append(solve(problem, stops, clock, solutions[-1] if solutions else None))
+        if solutions[-1].run.stopped_by == "unbounded":
+            raise InvalidArgument(
+                f"With penalty {penalty:g} the objective has no minimum: pairs that are not penalised have a singular "
+                "covariance, since columns follow from each other or there are fewer rows than variables. Give a "
+                "larger penalty, or weights above 0."
+            )
+        if solutions[-1].run.stopped_by in ("time limit", "interrupted"):
+            break
+    return solutions
+
+
+def _log_likelihood(source: _Source, precision: Floats) -> float:
+    _, log_determinant = np.linalg.slogdet(precision)
+    fit = float(np.vdot(source.covariance, precision)) + len(precision) * LOG_2PI
+    return 0.5 * source.num_rows * (float(log_determinant) - fit)
+
+
+def _extended_bic(source: _Source, solution: Solution) -> float:
+    if not math.isfinite(source.num_rows):
+        raise InvalidArgument('choose="ebic" weighs edges against rows: say how many there were, by num_rows=.')
+    each = math.log(max(source.num_rows, 1.0)) + 2 * math.log(max(len(source.names), 1))
+    return -2 * _log_likelihood(source, solution.precision) + each * _num_edges(solution.precision)
+
+
+def _held_out(
+    source: _Source,
+    form: _Form,
+    penalties: Sequence[float],
+    num_folds: int,
+    seed: Seed,
+    stops: Stops,
+    clock: Clock,
+) -> list[float]:
+    """Minus the log-likelihood of a row that was held out, for each penalty."""
+    check_count("num_folds", num_folds, 2)
+    if source.table is None:
+        raise NotSupported('choose="cross-validation" needs rows, not statistics: give them, or take "ebic".')
+    if source.table.num_rows < num_folds:
+        raise InvalidArgument(f"{num_folds} folds need as many rows at least; there are {source.table.num_rows}.")
+    folds = generator_of(seed).permutation(np.arange(source.table.num_rows) % num_folds)
+    losses = np.zeros(len(penalties))
+    for fold in range(num_folds):
+        learned, held = source.rows(folds != fold), source.rows(folds == fold)
+        apart = held.mean - learned.mean
+        around = replace(held, covariance=held.covariance + np.outer(apart, apart))
+        solutions = _solved(learned, form, penalties, stops, clock)
+        found = [-_log_likelihood(around, one.precision) for one in solutions]
+        losses += [*found, *[math.inf] * (len(penalties) - len(found))]
+    return [float(loss) for loss in losses / source.num_rows]
+
+
+def _closed_form(problem: Problem, cliques: Sequence[Sequence[int]], shared: Sequence[Sequence[int]]) -> Solution:
+    precision = np.zeros_like(problem.covariance)
+    for sign, scopes in ((1.0, cliques), (-1.0, shared)):
+        for scope in filter(len, scopes):
+            chosen = np.ix_(scope, scope)
+            solver = definite(problem.covariance[chosen])
+            assert solver is not None  # cliques were looked at
+            precision[chosen] += sign * solver.inverse()
+    solver = definite(precision)
+    assert solver is not None
+    covariance = solver.inverse()
+    block = Block(precision, covariance, len(precision) - solver.log_determinant, math.inf, 0.0, CONVERGED)
+    block = block._replace(gap=duality_gap(problem, block))
+    run = Run(PrecisionState((block,)), 0, CONVERGED, (block.value,))
+    return Solution(precision, covariance, block.value, block.gap, run)
+
+
+def _num_edges(precision: Floats) -> int:
+    return (int(np.count_nonzero(precision)) - len(precision)) // 2
+
+
+def _fitted(source: _Source, solution: Solution, penalty: float, path: tuple[PenaltyPoint, ...]) -> PrecisionFit:
+    for matrix in (solution.precision, solution.covariance):
+        matrix.setflags(write=False)
+    return PrecisionFit(
+        source.names,
+        source.mean,
+        solution.precision,
+        solution.covariance,
+        penalty,
+        solution.objective,
+        solution.duality_gap,
+        _log_likelihood(source, solution.precision),
+        path,
+        solution.run,
+    )
