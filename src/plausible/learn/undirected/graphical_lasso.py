@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats
 from plausible.base.method_names import keyword_hints
-from plausible.base.options import Seed, check_count, check_number, generator_of
+from plausible.base.options import Seed, check_count, check_flag, check_number, generator_of
 from plausible.base.records import Result, record
 from plausible.data.moments import Moments
 from plausible.data.statistics import Statistics
@@ -175,6 +175,8 @@ def graphical_lasso(
     UndirectedGraph('X0 - X1')
     """
     stops = Stops(tolerance, max_steps, time_limit, progress)
+    check_flag("diagonal", diagonal)
+    check_flag("correlation", correlation)
     if choose not in ("ebic", "cross-validation"):
         raise InvalidArgument(f'choose={choose!r} must be "ebic" or "cross-validation".')
     source = _Source.read(data, covariance, num_rows)
