@@ -145,5 +145,7 @@ def test_methods_refuse_priors_that_they_have_no_place_for():
         pb.learn.ChainCRF(method="margin", prior=None).fit(*told)
     with pytest.raises(NotSupported, match="LaplacePrior"):
         pb.learn.ChainCRF(prior=pb.learn.GroupPrior(1.0)).fit(*told)
+    with pytest.raises(InvalidArgument, match=r"latent=0 must be a whole number of at least 1"):
+        pb.learn.ChainCRF(latent=0).fit(*told)
     with pytest.raises(InvalidArgument, match=r"method='lbfgs' is none. Did you mean 'l-bfgs'"):
         pb.learn.ChainCRF(method="lbfgs").fit(*told)

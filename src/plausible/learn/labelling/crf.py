@@ -74,8 +74,7 @@ class LogLinearLabeller(SequenceLabeller):
         time: str | None = None,
     ) -> Self:
         """Find the weights for sequences with a label for each token."""
-        for name in ("all_possible_states", "all_possible_transitions"):
-            check_flag(name, getattr(self, name))
+        self._check_options()
         vocabulary, tokens, told, shares = fit_tokens(sequences, labels, sample_weight, sequence, time)
         states, size = told.states(self._latent), len(told.classes) * self._latent
         flags = self.all_possible_states, self.all_possible_transitions
@@ -97,6 +96,11 @@ class LogLinearLabeller(SequenceLabeller):
             trained.gap,
         )
         return self
+
+    def _check_options(self) -> None:
+        for name in ("all_possible_states", "all_possible_transitions"):
+            check_flag(name, getattr(self, name))
+        self._stops()
 
     @abstractmethod
     def _log_likelihood(self, data: LabelledTokens, weights: Floats) -> float:
@@ -233,7 +237,7 @@ class ChainCRF(LogLinearLabeller):
     def _log_likelihood(self, data: LabelledTokens, weights: Floats) -> float:
         return ChainLikelihood(data)(weights)[0]
 
-    def fit(self, *arguments: Any, **options: Any) -> Self:
+    def _check_options(self) -> None:
+        super()._check_options()
         check_count("latent", self.latent, 1)
         check_count("restarts", self.restarts)
-        return super().fit(*arguments, **options)
