@@ -393,6 +393,8 @@ def test_help_ends_with_examples_that_run(plausible, tmp_path, monkeypatch, name
     _spare_the_compiler(monkeypatch)
     Path("rows.csv").write_text("xray,dysp,X1\nyes,,1.5\n,no,\n")
     Path("costs.csv").write_text(COSTS)
+    Path("tagged.txt").write_text("the D\ncat N\n\na D\ndog N\n")
+    Path("text.txt").write_text("the\ndog\n")
     pb.save(pb.examples.load("asia"), "learned.bif")
     code, text, _ = plausible(name, "--help")
     assert plausible(name, "-h") == (0, text, "")

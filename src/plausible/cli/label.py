@@ -36,7 +36,7 @@ def run_label(
     reach: Annotated[int, option("How many neighbours before and after a token count.", min=0)] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Label the tokens of texts, as names, parts of speech or chunks.
+    """Learn to label the tokens of texts, and label them.
 
     To train, a chain CRF is learned from the last column given the others. To tag, each line gets one more cell, the
     label; where the text has labels already, it is told how many of them are the same.
