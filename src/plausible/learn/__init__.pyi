@@ -355,6 +355,7 @@ from plausible.learn.undirected.priors import GroupPrior as GroupPrior
 from plausible.learn.undirected.priors import HyperbolicPrior as HyperbolicPrior
 from plausible.learn.undirected.priors import LaplacePrior as LaplacePrior
 from plausible.learn.undirected.priors import WeightPrior as WeightPrior
+from plausible.learn.undirected.sampled import SampledLikelihood as SampledLikelihood
 from plausible.learn.undirected_structures.edge_tests import l1_sample_size as l1_sample_size
 from plausible.learn.undirected_structures.edge_tests import num_independence_tests as num_independence_tests
 from plausible.learn.undirected_structures.gains import FeatureGain as FeatureGain

@@ -85,8 +85,8 @@ def learn_markov(
         Rows, or their statistics; cells may be missing. Columns that the model does not mention are left alone.
     objective
         "likelihood", "pseudolikelihood", "composite", "piecewise", "viterbi", "submodels", "pseudo-moment-matching",
-        "margin", "contrastive-divergence", or one with options, such as `CompositeLikelihood(blocks)`. Totals over
-        rows, in natural logarithms.
+        "margin", "contrastive-divergence", "sampled-likelihood", or one with options: `CompositeLikelihood(blocks)`.
+        Totals over rows, in natural logarithms.
     prior
         A density of each weight, added as its logarithm: `GaussianPrior(variance)`, `LaplacePrior(scale)`,
         `GroupPrior(scale)`, `HyperbolicPrior()`, sums of these, or {name: prior}.

@@ -17,6 +17,7 @@ from plausible.learn.undirected.objectives import (
     SubmodelLikelihood,
     Viterbi,
 )
+from plausible.learn.undirected.sampled import SampledLikelihood
 
 OBJECTIVES: Mapping[str, type[ObjectiveMethod]] = {
     "likelihood": Likelihood,
@@ -27,6 +28,7 @@ OBJECTIVES: Mapping[str, type[ObjectiveMethod]] = {
     "submodels": SubmodelLikelihood,
     "margin": MaxMargin,
     "contrastive-divergence": ContrastiveDivergence,
+    "sampled-likelihood": SampledLikelihood,
 }
 
 #: The name of an objective, or one with its options.
