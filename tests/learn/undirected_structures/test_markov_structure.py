@@ -118,6 +118,48 @@ def test_l1_takes_missing_cells():
     assert not found.graph.is_adjacent("A", "C")
 
 
+def test_neighbourhoods_are_penalised_regressions_of_each_variable():
+    """With two and three states the losses equal those of SciPy on split weights; conditions hold for all targets."""
+    frame = ising_rows(10, 300)
+    found = pb.learn.markov_structure(frame, "neighbourhood", strength=0.03, tolerance=1e-8, rule="or")
+    total, wanted, signs = 0.0, set(), 2 * frame.to_numpy() - 1.0
+    for target, name in enumerate(frame):
+        others = np.delete(signs, target, axis=1)
+        sources = [other for other in frame if other != name]
+
+        def loss(split, others=others, own=signs[:, target]):
+            odds = split[0] + others @ (split[1:5] - split[5:])
+            pull = -own / (1 + np.exp(own * odds)) / len(own)
+            slope = others.T @ pull
+            value = np.logaddexp(0, -own * odds).mean() + 0.03 * split[1:].sum()
+            return value, np.concatenate([[pull.sum()], slope + 0.03, -slope + 0.03])
+
+        bounds = [(None, None)] + [(0, None)] * 8
+        best = minimize(loss, np.zeros(9), jac=True, bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-10})
+        total += best.fun - 0.03 * best.x[1:].sum()
+        wanted |= {
+            frozenset((name, s)) for s, a, b in zip(sources, best.x[1:5], best.x[5:], strict=True) if abs(a - b) > 1e-5
+        }
+    assert -found.path[0].objective / len(frame) == pytest.approx(total, abs=1e-6)
+    assert {frozenset(edge) for edge in found.graph.edges} == wanted
+
+
+def test_neighbourhoods_with_more_states_meet_the_conditions_and_find_the_graph():
+    """Three states: the multinomial loss of one target by a plain formula; a path finds the edges."""
+    frame = ising_rows(11, 1500)
+    frame["C"] += (frame["C"] == 1) & (np.arange(len(frame)) % 2 == 0)
+    found = pb.learn.markov_structure(frame, "neighbourhood", num_strengths=10)
+    assert set(found.graph.edges) == {("A", "B"), ("B", "C"), ("C", "D"), ("A", "D")}
+    assert found.kkt_residual <= 1e-5
+    assert found.fit.log_likelihood > pb.learn.markov_structure(frame, "chow-liu").fit.log_likelihood
+    empty = -sum(
+        (frame[name].value_counts(normalize=True) * np.log(frame[name].value_counts(normalize=True))).sum()
+        for name in frame
+    )
+    assert found.path[0].objective == pytest.approx(-1500 * empty, abs=0.05)
+    assert found.path[0].num_edges == 0
+
+
 def test_chow_liu_is_the_best_of_all_trees():
     """No spanning tree has a greater likelihood; the fit is counted (enumeration of all trees)."""
     frame = ising_rows(5, 80, edges=[("A", "B"), ("B", "C"), ("C", "D")], names="ABCD")
@@ -190,7 +232,7 @@ def test_gains_are_what_one_table_or_feature_adds_alone():
     assert gains["odd"].gradient == pytest.approx(100 * abs(((empirical - table) * odd).sum()), abs=1e-8)
 
 
-@pytest.mark.parametrize("method", ["l1", "chow-liu", "tests"])
+@pytest.mark.parametrize("method", ["l1", "chow-liu", "neighbourhood", "tests"])
 def test_required_and_forbidden_edges_are_kept(method):
     """An edge that must be there is, one that must not is not, and degenerate columns do no harm."""
     frame = ising_rows(8, 200).assign(K="only")
@@ -201,7 +243,7 @@ def test_required_and_forbidden_edges_are_kept(method):
     assert math.isfinite(found.fit.log_likelihood)
 
 
-@pytest.mark.parametrize("method", ["l1", "chow-liu", "tests"])
+@pytest.mark.parametrize("method", ["l1", "chow-liu", "neighbourhood", "tests"])
 @pytest.mark.parametrize("frame", [pd.DataFrame({"A": [0, 1]}), pd.DataFrame({"A": [0], "B": [1]})], ids=["one", "row"])
 def test_hardly_any_data_leave_no_edge(method, frame):
     """One variable, or one row."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed
+from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Request, Statistics, in_order
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, suggestion
@@ -18,6 +19,7 @@ from plausible.graphs.nodes import Node
 from plausible.inference.budget import Budget
 from plausible.learn.undirected_structures.edge_tests import learn_by_tests
 from plausible.learn.undirected_structures.l1 import learn_l1
+from plausible.learn.undirected_structures.neighbourhoods import learn_neighbourhoods
 from plausible.learn.undirected_structures.result import MarkovStructure
 from plausible.learn.undirected_structures.task import Pair, Task, fit_cliques, pairs_of
 from plausible.search.run import CONVERGED, Run, Stops
@@ -51,6 +53,10 @@ def learn_markov_structure(
                      penalties in proportion to the square root of a pair's weights)
     "chow-liu"       the forest of greatest likelihood, by mutual information, counted in closed form (`score="bic"`
                      leaves out edges that BIC does not want, "likelihood" none)
+    "neighbourhood"  a penalised (multinomial) logistic regression of each variable on all others, solved together by
+                     matrix products; an edge where both ends want it, or with `rule="or"` one (`strength`, the same
+                     for all; or a path as above, from which each variable takes the one that an extended BIC with
+                     `gamma` (0.25) likes best). 100 variables and 10,000 rows take about a second
     "tests"          an edge is absent where its ends are independent given some set of at most `max_degree` (3)
                      others (`test`, a G-test by default; `alpha`, 0.01). All tests right, it finds the graph of a
                      positive distribution that has a perfect map of no larger degree. Of X → Z ← Y it finds X - Z - Y:
@@ -78,8 +84,9 @@ def learn_markov_structure(
 
     References
     ----------
-    Lee, Ganapathi & Koller (2006), Efficient structure learning of Markov networks using L1-regularization; Chow & Liu
-    (1968); Koller & Friedman (2009), §20.7.
+    Lee, Ganapathi & Koller (2006), Efficient structure learning of Markov networks using L1-regularization; Wainwright,
+    Ravikumar & Lafferty (2006), High-dimensional graphical model selection using l1-regularized logistic regression;
+    Chow & Liu (1968); Koller & Friedman (2009), §20.7.
 
     Examples
     --------
@@ -109,10 +116,11 @@ def learn_forest(task: Task, *, score: str = "bic") -> MarkovStructure:
     task.refuse_missing("chow-liu")
     allowed = {pair for one in task.candidates for pair in pairs_of(one)} | task.required
     gains = pair_gains(task, allowed, is_penalized=score == "bic")
+    noise = score_noise(task.total)
     tops = 1 + sum(abs(gain) for gain in gains.values())
     weights = {pair: gain + (tops if pair in task.required else 0.0) for pair, gain in gains.items()}
     wanted: dict[tuple[Node, Node], float] = {
-        (min(pair), max(pair)): weights[pair] for pair in sorted(weights, key=sorted) if weights[pair] > 0
+        (min(pair), max(pair)): weights[pair] for pair in sorted(weights, key=sorted) if weights[pair] > noise
     }
     graph = maximum_spanning_forest(UndirectedGraph(list(wanted), nodes=task.variables), wanted).graph
     for pair in task.required:
@@ -151,5 +159,6 @@ def _log_ratio(table: Any) -> float:
 METHODS: Mapping[str, Callable[..., MarkovStructure]] = {
     "l1": learn_l1,
     "chow-liu": learn_forest,
+    "neighbourhood": learn_neighbourhoods,
     "tests": learn_by_tests,
 }

@@ -1,0 +1,325 @@
+"""Neighbourhoods of all variables at once: penalised logistic regressions of each on all others, by matrix products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.options import check_count, check_number
+from plausible.errors import InvalidArgument
+from plausible.graphs import UndirectedGraph
+from plausible.learn.undirected.partition import different_rows
+from plausible.learn.undirected_structures.result import MarkovStructure, PathPoint
+from plausible.learn.undirected_structures.task import Task, fit_either, pair_feature, pairs_of
+from plausible.search.run import CONVERGED, Clock, Run, Stops, iterate
+
+#: The curvature of a log-sum of exponentials in orthonormal contrasts is at most this (Böhning 1992).
+_MOST_CURVED = 0.5
+#: Of the quadratic problem of one step so many rounds over all sources are made at most.
+_MOST_ROUNDS = 50
+_ROWS_AT_ONCE = 1024
+
+
+class Coded(NamedTuple):
+    """Rows in orthonormal contrasts of states, a block of columns for each variable, after a column of ones."""
+
+    columns: Floats  # rows x (1 + contrasts)
+    weights: Floats  # of rows, adding up to one
+    owner: Ints  # of each contrast the place of its variable
+    contrasts: tuple[Floats, ...]  # of each variable: states x (states - 1)
+    moments: Floats  # columnsᵀ weights columns
+    is_allowed: Flags  # source variable x target variable
+    penalties: Floats  # the same: 1, or 0 for required edges
+
+    @classmethod
+    def of(cls, task: Task) -> Coded:
+        """Code complete rows, equal ones once."""
+        table = task.statistics.table
+        codes, weights = different_rows([table.column(name) for name in task.variables], table.row_weights)
+        contrasts = tuple(_contrasts(variable.num_states) for variable in task.variables.values())
+        blocks = [contrast[codes[:, place]] for place, contrast in enumerate(contrasts)]
+        columns = np.hstack([np.ones((len(codes), 1)), *blocks])
+        shares = weights / max(float(weights.sum()), 1e-300)
+        owner = np.repeat(np.arange(len(contrasts)), [contrast.shape[1] for contrast in contrasts])
+        place_of = {name: place for place, name in enumerate(task.variables)}
+        allowed, penalties = np.zeros((len(contrasts),) * 2, dtype=bool), np.ones((len(contrasts),) * 2)
+        for pair in {pair for one in task.candidates for pair in pairs_of(one)}:
+            first, second = (place_of[name] for name in pair)
+            allowed[first, second] = allowed[second, first] = True
+            if pair in task.required:
+                penalties[first, second] = penalties[second, first] = 0.0
+        moments = columns.T @ (columns * shares[:, None])
+        return cls(columns, shares, owner, contrasts, moments, allowed, penalties)
+
+    def losses(self, weights: Floats, targets: Flags) -> tuple[Floats, Floats, Floats]:
+        """Of each target -log P(x_j | others) for one row, its mean curvature; and the slopes in its columns' weights.
+
+        Rows go in parts that stay in a cache.
+        """
+        chosen = np.flatnonzero(targets[self.owner])
+        owner, is_all = self.owner[chosen], chosen.size == self.owner.size
+        chosen_weights = weights if is_all else np.ascontiguousarray(weights[:, chosen])
+        found, slopes = np.zeros((2, chosen.size)), np.zeros((len(weights), chosen.size))
+        widths = np.bincount(owner, minlength=targets.size)
+        for start in range(0, len(self.columns), _ROWS_AT_ONCE):
+            columns, shares = self.columns[start : start + _ROWS_AT_ONCE], self.weights[start : start + _ROWS_AT_ONCE]
+            logits, observed = columns @ chosen_weights, columns[:, 1:] if is_all else columns[:, 1 + chosen]
+            misses = np.empty_like(logits)
+            if (binary := widths[owner] == 1).all():
+                found += _of_two(logits, observed, shares, misses)
+            else:
+                misses_of_two = np.empty((len(logits), int(binary.sum())))
+                found[:, binary] += _of_two(logits[:, binary], observed[:, binary], shares, misses_of_two)
+                misses[:, binary] = misses_of_two
+                for target in np.flatnonzero(widths > 1):
+                    at = np.flatnonzero(owner == target)
+                    logs, misses[:, at] = _of_many(logits[:, at], observed[:, at], self.contrasts[target])
+                    found[0, at[0]] += shares @ logs
+                    found[1, at[0]] += _MOST_CURVED * shares.sum()
+            misses *= shares[:, None]
+            slopes += columns.T @ misses
+        every = np.zeros_like(weights)
+        every[:, chosen] = slopes
+        losses, curvatures = (np.bincount(owner, line, minlength=targets.size) for line in found)
+        return losses, curvatures, every
+
+    def norms(self, weights: Floats) -> Floats:
+        """‖W_ij‖ of each source and target."""
+        if not self.owner.size:
+            return np.zeros(self.is_allowed.shape)
+        places = np.arange(len(self.contrasts))
+        squares = weights[1:] ** 2
+        member = (self.owner[:, None] == places).astype(float)
+        return np.sqrt(member.T @ squares @ member)
+
+
+def _of_two(logits: Floats, observed: Floats, shares: Floats, misses: Floats) -> Floats:
+    """Of targets with two states the mean losses and curvatures; what was observed less what is expected."""
+    halves = logits * math.sqrt(0.5)
+    sizes = np.abs(halves)
+    decay = np.exp(-2 * sizes)
+    means = np.copysign((1 - decay) / (1 + decay) * math.sqrt(0.5), halves)
+    np.subtract(observed, means, out=misses)
+    sizes += np.log1p(decay)
+    sizes -= logits * observed
+    means *= means
+    return np.stack([shares @ sizes, 0.5 * shares.sum() - shares @ means])
+
+
+def _of_many(logits: Floats, observed: Floats, contrast: Floats) -> tuple[Floats, Floats]:
+    """The losses of rows for a target with more states, and what was observed less what is expected."""
+    scores = logits @ contrast.T
+    peaks = scores.max(axis=1)
+    mass = np.exp(scores - peaks[:, None])
+    sums = mass.sum(axis=1)
+    own = np.einsum("rc,rc->r", logits, observed)
+    return np.log(sums) + peaks - own, observed - (mass / sums[:, None]) @ contrast
+
+
+def _contrasts(num_states: int) -> Floats:
+    """Orthonormal columns that are orthogonal to ones: (1, -1)/√2 for two states."""
+    helmert = np.tril(np.ones((num_states, num_states)), -1).T[:, 1:]
+    helmert[np.arange(1, num_states), np.arange(num_states - 1)] = -np.arange(1, num_states)
+    return np.asarray(helmert / np.maximum(np.linalg.norm(helmert, axis=0), 1e-300))
+
+
+class RegressionState(NamedTuple):
+    """The weights of all regressions, sources by targets, and what holds there."""
+
+    weights: Floats
+    losses: Floats  # of each target, for one row, without the penalty
+    slopes: Floats
+    curvatures: Floats  # by which the next step's quadratic problem is scaled
+    residuals: Floats  # of each target: by how much the conditions of an optimum are missed
+
+
+class Regressions(NamedTuple):
+    """All regressions at one strength, solved together: quadratic problems with the one matrix of second moments."""
+
+    coded: Coded
+    strengths: Floats  # source variable x target variable; infinite where no edge is allowed
+    tolerance: float
+
+    def init(self, weights: Floats) -> RegressionState:
+        """The state at some weights."""
+        everything = np.ones(len(self.coded.contrasts), dtype=bool)
+        losses, curvatures, slopes = self.coded.losses(weights, everything)
+        return RegressionState(weights, losses, slopes, curvatures, self._residuals(weights, slopes))
+
+    def step(self, state: RegressionState) -> RegressionState:
+        """Solve the quadratic problem of each target that is not done; where it promised too much, curve it more."""
+        coded, targets = self.coded, state.residuals > self.tolerance
+        proposed = self._solved(state, targets)
+        losses, curvatures, slopes = coded.losses(proposed, targets)
+        moves = proposed - state.weights
+        bounds = -(state.slopes * moves).sum(axis=0)
+        bends = (moves * (coded.moments @ moves)).sum(axis=0)
+        size = len(coded.contrasts)
+        first, second = (np.bincount(coded.owner, part, minlength=size) for part in (bounds, bends))
+        most = state.losses + first + 0.5 * state.curvatures * second
+        is_good = targets & (losses <= most + 1e-12)
+        columns = is_good[coded.owner]
+        weights = np.where(columns, proposed, state.weights)
+        slopes = np.where(columns, slopes, state.slopes)
+        curved = np.where(is_good, np.maximum(curvatures, 1e-3), np.minimum(2 * state.curvatures, _MOST_CURVED))
+        curved = np.where(targets, curved, state.curvatures)
+        losses = np.where(is_good, losses, state.losses)
+        return RegressionState(weights, losses, slopes, curved, self._residuals(weights, slopes))
+
+    def ends(self, state: RegressionState) -> str:
+        """Converged where all conditions hold."""
+        return CONVERGED if (state.residuals <= self.tolerance).all() else ""
+
+    def _solved(self, state: RegressionState, targets: Flags) -> Floats:
+        """Rounds over sources, each of which moves its weights for all targets at once."""
+        coded = self.coded
+        chosen = np.flatnonzero(targets[coded.owner])
+        owner = coded.owner[chosen]
+        scale = np.maximum(state.curvatures, 1e-3)[owner]
+        weights, slopes = state.weights[:, chosen].copy(), state.slopes[:, chosen] / scale
+        starts = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]]) if owner.size else owner
+        lengths = np.diff(np.r_[starts, owner.size])
+        blocks: list[tuple[slice, float, Floats | None]] = [(slice(0, 1), float(coded.moments[0, 0]), None)]
+        for source in np.unique(coded.owner):
+            at = 1 + np.flatnonzero(coded.owner == source)
+            rows = slice(int(at[0]), int(at[-1]) + 1)
+            step = float(np.linalg.norm(coded.moments[rows, rows], 2))
+            blocks.append((rows, step, self.strengths[source, owner] / scale / step))
+        for _ in range(_MOST_ROUNDS):
+            largest = 0.0
+            for rows, step, strengths in blocks:
+                ahead = weights[rows] + slopes[rows] / step
+                if strengths is not None:
+                    norms = np.abs(ahead[0])
+                    if len(ahead) > 1 or starts.size < owner.size:
+                        norms = np.repeat(np.sqrt(np.add.reduceat((ahead**2).sum(axis=0), starts)), lengths)
+                    ahead *= np.maximum(1 - strengths / np.maximum(norms, 1e-300), 0.0)
+                moved = ahead - weights[rows]
+                moving = np.flatnonzero(moved.any(axis=0))
+                if moving.size:
+                    largest = max(largest, float((np.abs(moved) * scale).max()) * step)
+                    weights[rows] = ahead
+                    slopes[:, moving] -= coded.moments[:, rows] @ moved[:, moving]
+            if largest <= 0.1 * self.tolerance:
+                break
+        result = state.weights.copy()
+        result[:, chosen] = weights
+        return result
+
+    def _residuals(self, weights: Floats, slopes: Floats) -> Floats:
+        """Of each target the largest violation: slopes of zeros beyond their strength, and others unlike it."""
+        coded, size = self.coded, len(self.coded.contrasts)
+        finite = np.where(np.isfinite(self.strengths), self.strengths, 0.0)
+        norms = coded.norms(weights)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            along = np.where(norms > 0, finite / norms, 0.0)
+        rest = slopes.copy()
+        if coded.owner.size:
+            rest[1:] -= along[np.ix_(coded.owner, coded.owner)] * weights[1:]
+        misses = coded.norms(rest)
+        misses = np.where(norms > 0, misses, np.maximum(misses - finite, 0.0)) * np.isfinite(self.strengths)
+        residuals = misses.max(axis=0, initial=0.0)
+        np.maximum.at(residuals, coded.owner, np.abs(rest[0]))
+        return np.asarray(residuals[:size])
+
+
+def learn_neighbourhoods(
+    task: Task,
+    *,
+    strength: float | None = None,
+    strengths: Sequence[float] | None = None,
+    num_strengths: int = 20,
+    rule: Literal["and", "or"] = "and",
+    gamma: float = 0.25,
+) -> MarkovStructure:
+    """A penalised (multinomial) logistic regression of each variable on all others; edges where both or one want it."""
+    if rule not in ("and", "or"):
+        raise InvalidArgument(f'rule={rule!r} must be "and" or "or".')
+    check_count("num_strengths", num_strengths, 1)
+    check_number("gamma", gamma, least=0)
+    task.refuse_missing("neighbourhood")
+    coded, clock = Coded.of(task), Clock.of(task.stops.time_limit)
+    given = [strength] if strength is not None else list(strengths) if strengths is not None else None
+    for one in given or ():
+        check_number("strength", one, above=0)
+    listed = sorted(given, reverse=True) if given is not None else _strengths(task, coded, num_strengths)
+    states = list[Run[RegressionState]]()
+    for one in listed:
+        problem = Regressions(coded, np.where(coded.is_allowed, one * coded.penalties, np.inf), task.stops.tolerance)
+        start = states[-1].state.weights if states else np.zeros((1 + coded.owner.size, coded.owner.size))
+        stops = Stops(max_steps=task.stops.max_steps, progress=task.stops.progress)
+        states.append(iterate(problem.step, problem.init(start), stops, ends=problem.ends, clock=clock))
+        if not states[-1].converged:
+            break
+    wanted = [coded.norms(run.state.weights) > 0 for run in states]
+    scores = np.full((1, len(task.variables)), np.nan)
+    if len(states) > 1:
+        scores = np.array([_scores(task, coded, run.state, w, gamma) for run, w in zip(states, wanted, strict=True)])
+    chosen = np.argmax(scores, axis=0)  # each variable has the strength that is best for it
+    best = np.stack([wanted[row][:, target] for target, row in enumerate(chosen)], axis=1)
+    graph = _graph(task, best, rule)
+    path = tuple(
+        _point(task, one, run.state, _graph(task, w, rule), float(line.sum()))
+        for one, run, w, line in zip(listed, states, wanted, scores, strict=False)
+    )
+    whole = Run(
+        states[-1].state,
+        sum(run.num_steps for run in states),
+        states[-1].stopped_by,
+        tuple(float(line.sum()) for line in scores),
+        clock.seconds,
+    )
+    return MarkovStructure(
+        "neighbourhood",
+        graph,
+        whole,
+        "likelihood of a table on each pair, or the pseudolikelihood where log Z takes too long, without a penalty",
+        partial(fit_either, task, [pair_feature(map(str, edge), task.variables) for edge in graph.edges]),
+        "pseudolikelihood",
+        float(scores.max(axis=0).sum()),
+        path,
+        listed[0] if len(listed) == 1 else math.nan,
+        max(point.kkt_residual for point in path),
+    )
+
+
+def _strengths(task: Task, coded: Coded, num: int) -> list[float]:
+    """From the least that leaves nothing down to a hundredth of it, by equal factors."""
+    size = (1 + coded.owner.size, coded.owner.size)
+    fixed = np.where(coded.penalties == 0, 0.0, 1e9)
+    problem = Regressions(coded, np.where(coded.is_allowed, fixed, np.inf), task.stops.tolerance)
+    empty = iterate(problem.step, problem.init(np.zeros(size)), Stops(max_steps=100), ends=problem.ends)
+    slopes = coded.norms(empty.state.slopes) * (coded.is_allowed & (coded.penalties > 0))
+    top = float(slopes.max(initial=0.0))
+    if top <= task.stops.tolerance:
+        return [max(top, task.stops.tolerance, 1e-12)]
+    return [top] if num == 1 else list(np.geomspace(top, top / 100, num))
+
+
+def _scores(task: Task, coded: Coded, state: RegressionState, wanted: Flags, gamma: float) -> Floats:
+    """The extended BIC of each target's regression, learned again without the penalty (Barber & Drton 2015)."""
+    problem = Regressions(coded, np.where(wanted, 0.0, np.inf), 1e-4)
+    fitted = iterate(problem.step, problem.init(state.weights), Stops(max_steps=20), ends=problem.ends)
+    widths = np.array([contrast.shape[1] for contrast in coded.contrasts], dtype=float)
+    free = widths * (widths @ wanted)
+    price = 0.5 * math.log(max(task.total, 1.0)) + gamma * math.log(max(len(widths) - 1, 1))
+    return np.asarray(-task.total * fitted.state.losses - free * price)
+
+
+def _graph(task: Task, wanted: Flags, rule: str) -> UndirectedGraph:
+    names = list(task.variables)
+    both = wanted & wanted.T if rule == "and" else wanted | wanted.T
+    edges = {(min(names[a], names[b]), max(names[a], names[b])) for a, b in np.argwhere(both) if a < b}
+    edges |= {(min(pair), max(pair)) for pair in task.required}
+    return UndirectedGraph(sorted(edges), nodes=names)
+
+
+def _point(task: Task, strength: float, state: RegressionState, graph: UndirectedGraph, score: float) -> PathPoint:
+    edges = tuple((str(a), str(b)) for a, b in graph.edges)
+    total = -task.total * float(state.losses.sum())
+    return PathPoint(float(strength), len(edges), score, total, float(state.residuals.max(initial=0.0)), edges)
