@@ -34,11 +34,16 @@ def run() -> str:
         "net.marginals(evidence)": lambda: network.marginals(evidence=seen),
         "net.mpe(evidence)": lambda: network.mpe(evidence=seen),
         "pb.learn.structure(rows)": lambda: pb.learn.structure(rows),
+        'pb.learn.structure(rows, "first-ascent")': lambda: pb.learn.structure(rows, "first-ascent"),
         "pb.learn.em(graph, rows)": lambda: pb.learn.em(network.graph, with_gaps),
     }
     with tempfile.TemporaryDirectory() as folder:
         rows.to_csv(Path(folder, "rows.csv"), index=False)
         calls["plausible learn rows.csv"] = lambda: _shell("learn", f"{folder}/rows.csv", "-o", f"{folder}/net.bif")
+        one = ("--method", "first-ascent")
+        calls["plausible learn rows.csv --method first-ascent"] = lambda: _shell(
+            "learn", f"{folder}/rows.csv", "-o", f"{folder}/net.bif", *one
+        )
         lines = [[name, *map(str, _journey(call))] for name, call in calls.items()]
     return table(["call", "files", "functions", "depth"], lines)
 

@@ -10,10 +10,15 @@ import pytest
 from scipy.special import logsumexp
 
 from plausible.factors import Factor
-from plausible.models import feature, log_linear
+from plausible.models import Feature, log_linear
 from plausible.variables import Variable
 
 A, B, C = Variable("A", ["x", "y"]), Variable("B", ["x", "y"]), Variable("C", 3)
+
+
+def feature(scope, function):
+    """The table of a function of states."""
+    return Factor(scope, Feature([one.name for one in scope], function).values(scope))
 
 
 def test_agreement_feature():

@@ -10,7 +10,6 @@ from plausible.models.features import Feature
 from plausible.models.log_linear import (
     boltzmann_machine,
     canonical_network,
-    feature,
     grid,
     ising,
     log_linear,
@@ -38,7 +37,6 @@ __all__ = [
     "chain_rule_network",
     "compare",
     "factorizes",
-    "feature",
     "grid",
     "ising",
     "kl_divergence_networks",

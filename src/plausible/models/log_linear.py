@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from itertools import product as cartesian
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, InvalidGraph, InvalidModel, UnknownVariable
 from plausible.factors import Factor
-from plausible.factors.alignment import check_size, scope_text, table_shape
+from plausible.factors.alignment import scope_text, table_shape
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import all_cliques
 from plausible.models.markov_network import MarkovNetwork
@@ -46,19 +45,6 @@ def gibbs_factors(energy: Factor) -> list[Factor]:
     return [Factor.trusted(energy.scope, table)] * parts
 
 
-def feature(scope: Iterable[Variable], function: Callable[..., float | bool]) -> Factor:
-    """The table of a function of states: `function(x_1, ..., x_k)` at each assignment to the scope.
-
-    >>> feature([Variable("A", 2), Variable("B", 2)], lambda a, b: a == b).values
-    array([[1., 0.],
-           [0., 1.]])
-    """
-    variables = tuple(scope)
-    check_size(variables, "The feature")
-    states: Any = cartesian(*(variable.states for variable in variables))
-    return Factor.from_flat(variables, [float(function(*assignment)) for assignment in states])
-
-
 def log_linear(
     features: Sequence[Factor],
     weights: Sequence[float],
@@ -71,7 +57,7 @@ def log_linear(
     Parameters
     ----------
     features
-        f_i as factors; any finite numbers. See `feature`.
+        f_i as factors; any finite numbers. A `Feature` tells its table by `values`.
     weights
         θ_i, one for each feature. Where exp(θ f) is too large or too small for a float, several factors share it, so
         that log Z still comes out right: see `gibbs_factors`.
@@ -83,7 +69,7 @@ def log_linear(
     Examples
     --------
     >>> a, b = Variable("A", 2), Variable("B", 2)
-    >>> agreement = feature([a, b], lambda x, y: x == y)
+    >>> agreement = Factor((a, b), [[1, 0], [0, 1]])
     >>> log_linear([agreement], [1.3862943611198906]).joint().values.round(6)      # θ = ln 4
     array([[0.4, 0.1],
            [0.1, 0.4]])
