@@ -95,7 +95,8 @@ def learn_markov(
         questions; by default a clique tree, exactly.
     optimizer
         "l-bfgs" (the default where the prior is smooth), "conjugate-gradient", "steepest", "newton", "proximal" (the
-        default for group priors), "ipf" (free tables without a prior), "ips" or "gis".
+        default for group priors), "ipf" (free tables without a prior), "ips", "gis", or
+        "em" where cells are missing (`ExpectationMaximization(inner_steps)`).
     variables
         States of variables where the data do not say them, and hidden variables, which have no column.
     start
