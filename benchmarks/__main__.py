@@ -26,6 +26,7 @@ ALL = (
     "mixtures",
     "expectation_maximization",
     "structural_em",
+    "undirected",
     "labelling",
 )
 RESULTS = Path(__file__).parent / "results"

@@ -109,3 +109,21 @@ def test_mistakes_are_named(means, text):
     """Wrong sums, sizes, names and numbers."""
     with pytest.raises(pb.PlausibleError, match=text):
         pb.learn.maximum_entropy({"A": 2}, means)
+
+
+def test_published_marginals_are_met_by_proportional_fitting():
+    """The same distribution as by ascent, zeros kept; marginals that contradict each other are named, too."""
+    joint = np.random.default_rng(1).dirichlet(np.ones(12)).reshape(2, 3, 2)
+    joint[0, 0] = 0.0
+    joint /= joint.sum()
+    means = {("A", "B"): joint.sum(axis=2), ("B", "C"): joint.sum(axis=0), ("A", "C"): joint.sum(axis=1)}
+    fits = [
+        pb.learn.maximum_entropy({"A": 2, "B": 3, "C": 2}, means, optimizer=how, tolerance=1e-10)
+        for how in (None, "ipf")
+    ]
+    tables = [fit.network.query(["A", "B", "C"]).values for fit in fits]
+    assert np.allclose(*tables, atol=1e-7)
+    assert np.allclose(tables[1].sum(axis=2), means["A", "B"], atol=1e-9)
+    wrong = {("A", "B"): [[0.5, 0.0], [0.0, 0.5]], ("B", "C"): [[0.5, 0], [0, 0.5]], ("A", "C"): [[0, 0.5], [0.5, 0]]}
+    with pytest.raises(pb.errors.ModelContradicted):
+        pb.learn.maximum_entropy({"A": 2, "B": 2, "C": 2}, wrong, optimizer="ipf", max_steps=20)

@@ -37,7 +37,7 @@ from plausible.learn.undirected.objectives import (
     SteeredObjective,
 )
 from plausible.learn.undirected.priors import Penalty, PriorOfWeights, read_prior
-from plausible.learn.undirected.proportional_fitting import fit_proportionally
+from plausible.learn.undirected.proportional_fitting import FittingState, fit_proportionally
 from plausible.models import MarkovNetwork
 from plausible.models.features import Feature
 from plausible.search.ascent import AscentState
@@ -137,7 +137,7 @@ def learn_markov(
         if logs is not None:
             return finished(source, method, climbed, _counted(climbed, logs), infinite)
     if optimizer == "ipf":
-        return finished(source, method, climbed, _fitted_run(source, climbed, stops), infinite)
+        return finished(source, method, climbed, fitted_run(climbed, fit_proportionally(source, stops)), infinite)
     begins = _starts(source, first, restarts, seed)
 
     def run_from(begin: Floats, clock: Clock) -> Run[AscentState]:
@@ -264,11 +264,10 @@ def _counted(climbed: Climb, logs: Floats) -> Run[AscentState]:
     return Run(state, 0, CONVERGED, (state.value,))
 
 
-def _fitted_run(source: Sample, climbed: Climb, stops: Stops) -> Run[AscentState]:
+def fitted_run(climbed: Climb, run: Run[FittingState]) -> Run[AscentState]:
     """The run of proportional fitting, as one of a climb."""
     if not climbed.penalty.is_none:
         raise NotSupported('optimizer="ipf" takes no prior: leave optimizer= out.')
-    run = fit_proportionally(source, stops)
     counted = _counted(climbed, run.state.logs)
     return replace(counted, num_steps=run.num_steps, stopped_by=run.stopped_by, seconds=run.seconds)
 

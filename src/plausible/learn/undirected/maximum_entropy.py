@@ -18,9 +18,10 @@ from plausible.inference.engines import Engine, check_engine
 from plausible.learn.undirected.climbing import Climb, OptimizerLike, climb
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.fit import MarkovFit
-from plausible.learn.undirected.learning import finished
+from plausible.learn.undirected.learning import finished, fitted_run
 from plausible.learn.undirected.objectives import Likelihood, Sample
 from plausible.learn.undirected.priors import LaplacePrior, Penalty, read_prior
+from plausible.learn.undirected.proportional_fitting import fit_proportionally
 from plausible.models.features import Feature
 from plausible.search.ascent import AscentState
 from plausible.search.run import Stops
@@ -63,7 +64,7 @@ def maximum_entropy(
         |E_Q[f_i] - c_i| may be as large as this, for all or by name, where means are rounded or contradict each other:
         an L1 penalty of the weights.
     engine, optimizer
-        As for `markov`.
+        As for `markov`. "ipf" fits published marginals in turn, and looks for contradictions only if that does not end.
 
     Raises
     ------
@@ -87,12 +88,19 @@ def maximum_entropy(
     check_engine(engine, known)
     wanted = _read_means(design, features, means)
     penalty = _read_slack(slack, design)
+    is_fitting = optimizer == "ipf"
     if penalty.is_none:
-        design = _possible(design, wanted)
+        design = design.without(_extreme_entries(design, wanted)) if is_fitting else _possible(design, wanted)
     sample = Sample(design, None, engine, budget, _means=wanted)
     climbed = Climb(Likelihood().on(sample), penalty)
     stops = Stops(tolerance, max_steps, time_limit, progress)
-    run = climb(climbed, optimizer, np.zeros(design.num_weights), stops)
+    if is_fitting:
+        fitted = fit_proportionally(sample, stops)
+        if not fitted.converged:  # as it never does where the means contradict each other
+            _possible(design, wanted)
+        run = fitted_run(climbed, fitted)
+    else:
+        run = climb(climbed, optimizer, np.zeros(design.num_weights), stops)
     return finished(sample, Likelihood(), climbed, run, {})
 
 

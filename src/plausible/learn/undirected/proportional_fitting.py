@@ -49,7 +49,7 @@ class _Move:
 
 
 def fit_proportionally(sample: Sample, stops: Stops) -> Run[FittingState]:
-    """Tables whose marginals are the frequencies in the data: φ ← φ · P^(d) / P(d), table after table.
+    """Tables whose marginals are the frequencies in the data, or published: φ ← φ · P^(d) / P(d), table after table.
 
     The distribution is kept as the marginals of the cliques of a tree. A sweep goes around the tree, fits each table on
     the clique that has it, and tells the next clique what has changed, so that it costs a few passes over the cliques
@@ -57,10 +57,12 @@ def fit_proportionally(sample: Sample, stops: Stops) -> Run[FittingState]:
     likelihood never goes down (Deming & Stephan 1940, Darroch & Ratcliff 1972).
     """
     design = sample.design
-    if not has_free_tables(design) or not sample.is_complete or not sample.has_rows:
+    if not has_free_tables(design) or not sample.is_complete:
         raise NotSupported(
             'optimizer="ipf" is for tables with a weight for each entry, complete rows and no prior; leave it out.'
         )
+    wanted = np.empty(design.num_entries)
+    wanted[design.transposed.indices] = sample.feature_totals / sample.repeats
     program = sample.tree.program
     cliques = [tuple(sorted(program.clique(number))) for number in range(program.num_cliques)]
     shapes = [tuple(int(design.sizes[place]) for place in clique) for clique in cliques]
@@ -70,8 +72,7 @@ def fit_proportionally(sample: Sample, stops: Stops) -> Run[FittingState]:
     for number, (scope, home) in enumerate(zip(design.scopes, program.smallest_cliques(design.scopes), strict=True)):
         assert home is not None
         start, end = int(design.starts[number]), int(design.starts[number + 1])
-        share = sample.counts[start:end] / sample.repeats
-        fitted[home].append(_Fitted(_places(cliques[home], shapes[home], scope), start, share))
+        fitted[home].append(_Fitted(_places(cliques[home], shapes[home], scope), start, wanted[start:end]))
     tour = _tour(cliques, shapes, links)
 
     def step(state: FittingState) -> FittingState:
