@@ -232,7 +232,7 @@ def test_gains_are_what_one_table_or_feature_adds_alone():
     assert gains["odd"].gradient == pytest.approx(100 * abs(((empirical - table) * odd).sum()), abs=1e-8)
 
 
-@pytest.mark.parametrize("method", ["l1", "chow-liu", "neighbourhood", "tests"])
+@pytest.mark.parametrize("method", ["l1", "chow-liu", "neighbourhood", "tests", "greedy"])
 def test_required_and_forbidden_edges_are_kept(method):
     """An edge that must be there is, one that must not is not, and degenerate columns do no harm."""
     frame = ising_rows(8, 200).assign(K="only")
@@ -243,7 +243,7 @@ def test_required_and_forbidden_edges_are_kept(method):
     assert math.isfinite(found.fit.log_likelihood)
 
 
-@pytest.mark.parametrize("method", ["l1", "chow-liu", "neighbourhood", "tests"])
+@pytest.mark.parametrize("method", ["l1", "chow-liu", "neighbourhood", "tests", "greedy"])
 @pytest.mark.parametrize("frame", [pd.DataFrame({"A": [0, 1]}), pd.DataFrame({"A": [0], "B": [1]})], ids=["one", "row"])
 def test_hardly_any_data_leave_no_edge(method, frame):
     """One variable, or one row."""
@@ -261,3 +261,76 @@ def test_wrong_options_are_told():
         pb.learn.markov_structure(frame, required="A - Q")
     with pytest.raises(pb.errors.InvalidArgument, match="both"):
         pb.learn.markov_structure(frame, required="A - B", forbidden="A - B")
+
+
+def best_bic_of_all(frame):
+    """The best BIC of all sets of pairs, and that set: likelihoods by proportional fitting of the full table."""
+    names, pairs = list(frame), list(itertools.combinations(range(frame.shape[1]), 2))
+    counts = np.zeros([2] * len(names))
+    np.add.at(counts, tuple(frame.to_numpy().T), 1)
+    found = []
+    for size in range(len(pairs) + 1):
+        for chosen in itertools.combinations(pairs, size):
+            model = np.full(counts.shape, 1 / counts.size)
+            for _ in range(200):
+                for scope in [*((place,) for place in range(len(names))), *chosen]:
+                    others = tuple(axis for axis in range(len(names)) if axis not in scope)
+                    model = model * (counts.sum(others, keepdims=True) / len(frame) / model.sum(others, keepdims=True))
+            log_likelihood = (counts[counts > 0] * np.log(model[counts > 0])).sum()
+            score = log_likelihood - 0.5 * (len(names) + size) * math.log(len(frame))
+            found.append((score, {(names[a], names[b]) for a, b in chosen}))
+    return max(found, key=lambda one: one[0])
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_greedy_search_finds_the_best_score_of_all_graphs(batch):
+    """BIC over all 64 sets of pairs of four variables; moves made together end at the same."""
+    frame = ising_rows(12, 250, names="ABCD")
+    score, edges = best_bic_of_all(frame)
+    found = pb.learn.markov_structure(frame, "greedy", batch=batch, tolerance=1e-8)
+    assert found.score == pytest.approx(score, abs=1e-4)
+    assert set(found.graph.edges) == edges
+    assert list(found.trace) == sorted(found.trace)
+
+
+@pytest.mark.parametrize("score", ["laplace", "pseudolikelihood"])
+def test_greedy_scores_find_a_cycle(score):
+    """The Laplace approximation with a Gaussian prior, and the pseudolikelihood with a penalty, find the true graph."""
+    found = pb.learn.markov_structure(ising_rows(13, 600), "greedy", score=score)
+    assert set(found.graph.edges) == {("A", "B"), ("B", "C"), ("C", "D"), ("A", "D")}
+
+
+def test_map_score_reaches_the_optimum_of_l1():
+    """The penalised optimum is the same, whichever way features come in."""
+    frame = ising_rows(14, 300)
+    by_path = pb.learn.markov_structure(frame, strength=0.05, objective="likelihood", tolerance=1e-7)
+    greedy = pb.learn.markov_structure(
+        frame, "greedy", score="map", prior=pb.LaplacePrior(1 / 15), tolerance=1e-7, tries=10
+    )
+    assert greedy.graph == by_path.graph
+    assert greedy.fit.objective == pytest.approx(by_path.fit.objective, abs=1e-4)
+
+
+def test_greedy_bounds_hold_and_starts_are_kept():
+    """Edges, treewidth and features are at most what is allowed; a graph by tests is a start; restarts never hurt."""
+    frame = ising_rows(15, 400)
+    assert pb.learn.markov_structure(frame, "greedy", max_edges=2).graph.num_edges == 2
+    assert pb.learn.markov_structure(frame, "greedy", max_features=1).graph.num_edges == 1
+    assert pb.learn.markov_structure(frame, "greedy", max_treewidth=1).graph.is_forest
+    by_tests = pb.learn.markov_structure(frame, "tests", max_degree=2).graph
+    plain = pb.learn.markov_structure(frame, "greedy")
+    started = pb.learn.markov_structure(frame, "greedy", start=by_tests, restarts=2)
+    assert started.score >= plain.score - 1e-3
+    assert started.num_steps <= plain.num_steps
+
+
+def test_greedy_takes_a_triple_where_pairs_say_nothing():
+    """C = A xor B: no pair gains, the table of three does, and joins all of them."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 2, size=(400, 2)), columns=["A", "B"])
+    frame["C"] = frame["A"] ^ frame["B"] ^ (rng.random(400) < 0.1)
+    pairs = [("A", "B"), ("A", "C"), ("B", "C")]
+    assert pb.learn.markov_structure(frame, "greedy").graph.num_edges == 0
+    found = pb.learn.markov_structure(frame, "greedy", candidates=[*pairs, ("A", "B", "C")])
+    assert found.graph.num_edges == 3
+    assert found.trace[1] == found.score  # in one move

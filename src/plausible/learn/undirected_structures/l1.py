@@ -168,7 +168,7 @@ def _learned(
         graphs[best],
         whole,
         f"penalised {objective} at the chosen strength",
-        partial(_kept, chosen.state.fit),
+        partial(kept_fit, chosen.state.fit),
         objective,
         scores[best],
         path,
@@ -177,7 +177,8 @@ def _learned(
     )
 
 
-def _kept(fit: MarkovFit) -> MarkovFit:
+def kept_fit(fit: MarkovFit) -> MarkovFit:
+    """A fit that is there already."""
     return fit
 
 

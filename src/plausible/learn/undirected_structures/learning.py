@@ -18,6 +18,7 @@ from plausible.graphs import UndirectedGraph, maximum_spanning_forest
 from plausible.graphs.nodes import Node
 from plausible.inference.budget import Budget
 from plausible.learn.undirected_structures.edge_tests import learn_by_tests
+from plausible.learn.undirected_structures.greedy import learn_greedy
 from plausible.learn.undirected_structures.l1 import learn_l1
 from plausible.learn.undirected_structures.neighbourhoods import learn_neighbourhoods
 from plausible.learn.undirected_structures.result import MarkovStructure
@@ -62,6 +63,11 @@ def learn_markov_structure(
                      positive distribution that has a perfect map of no larger degree. Of X → Z ← Y it finds X - Z - Y:
                      X and Y are independent given nothing, so the edge X - Y, without which no Markov network has the
                      distribution, is missed
+    "greedy"         features are added and deleted while a `score` rises: "bic", "laplace" and "map" with a `prior`, or
+                     "pseudolikelihood" with a penalty like that of BIC. Moves are ordered by what they would gain if no
+                     other weight moved; the first `batch` are made together if the score rises, else the best one
+                     alone, of the first `tries` (`start`, a graph, such as that of "tests"; `max_edges`,
+                     `max_features`, `max_treewidth`; `restarts` from a few random moves away)
     ===============  ==================================================================================================
 
     Parameters
@@ -161,4 +167,5 @@ METHODS: Mapping[str, Callable[..., MarkovStructure]] = {
     "chow-liu": learn_forest,
     "neighbourhood": learn_neighbourhoods,
     "tests": learn_by_tests,
+    "greedy": learn_greedy,
 }

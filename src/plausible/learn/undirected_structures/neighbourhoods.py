@@ -85,7 +85,7 @@ class Coded(NamedTuple):
             slopes += columns.T @ misses
         every = np.zeros_like(weights)
         every[:, chosen] = slopes
-        losses, curvatures = (np.bincount(owner, line, minlength=targets.size) for line in found)
+        losses, curvatures = (np.bincount(owner, line, minlength=targets.size).astype(float) for line in found)
         return losses, curvatures, every
 
     def norms(self, weights: Floats) -> Floats:
@@ -95,7 +95,7 @@ class Coded(NamedTuple):
         places = np.arange(len(self.contrasts))
         squares = weights[1:] ** 2
         member = (self.owner[:, None] == places).astype(float)
-        return np.sqrt(member.T @ squares @ member)
+        return np.asarray(np.sqrt(member.T @ squares @ member))
 
 
 def _of_two(logits: Floats, observed: Floats, shares: Floats, misses: Floats) -> Floats:
