@@ -456,3 +456,47 @@ def test_messages_in_learning_are_those_of_the_engine(engine, seed):
         other, beliefs = fresh.at(kept.design.logs(point))
         assert value == pytest.approx(kept.linear @ point - kept.total * other, abs=1e-3)
         assert gradient == pytest.approx(kept.linear - kept.total * kept.design.expected(beliefs), abs=1e-3)
+
+
+def test_pseudolikelihood_of_the_whole_distribution_recovers_its_weights():
+    """Three ±1 variables in a clique, each assignment weighted by its probability: near-copies do no harm then."""
+    sign = (-1.0, 1.0)
+    truth = {"AB": 2.5, "BC": 0.4, "AC": 0.4}
+    features = [pb.Feature(list(pair), lambda a, b: sign[a] * sign[b], name=pair) for pair in truth]
+    cells = pd.DataFrame(list(itertools.product((0, 1), repeat=3)), columns=list("ABC"))
+    logs = sum(w * cells[p[0]].map(sign.__getitem__) * cells[p[1]].map(sign.__getitem__) for p, w in truth.items())
+    shares = np.exp(logs - np.logaddexp.reduce(logs))
+    table = pb.Table.read(cells, weights=1000 * shares)
+    for objective in ("pseudolikelihood", "likelihood"):
+        fit = pb.learn.markov(features, table, objective=objective, tolerance=1e-10)
+        assert dict(fit.weights) == pytest.approx(truth, abs=1e-5)
+    few = pb.learn.markov(features, table.take(range(0)).weighted(None), prior=pb.GaussianPrior(1.0))
+    assert dict(few.weights) == pytest.approx(dict.fromkeys(truth, 0.0))  # without rows the prior decides
+
+
+def test_one_weight_is_tied_over_a_relational_skeleton():
+    """Students who study in pairs agree on their grades: one weight, one row of the whole class (ex. 20.2)."""
+    pairs = [("anna", "ben"), ("ben", "carl"), ("dora", "eva"), ("anna", "carl")]
+    names = ["anna", "ben", "carl", "dora", "eva"]
+    pair = pb.Feature([list(both) for both in pairs], lambda a, b: a == b, name="study pair")
+    grade = pb.Feature([[name] for name in names], lambda g: g == "high", name="high")
+    seen = dict(zip(names, [["high"], ["high"], ["low"], ["low"], ["low"]], strict=True))
+    variables = [pb.Variable(name, ["low", "high"]) for name in names]
+    fit = pb.learn.markov([pair, grade], seen, variables=variables, prior=pb.GaussianPrior(1.0), tolerance=1e-9)
+    cells, table = enumerated([pair, grade], {one.name: one for one in variables})
+    at = table[cells.index(("high", "high", "low", "low", "low"))]
+
+    def loss(weights):
+        return weights @ weights / 2 - at @ weights + np.logaddexp.reduce(table @ weights)
+
+    other = minimize(loss, np.zeros(2), method="BFGS", options={"gtol": 1e-9})
+    assert list(fit.weights.values()) == pytest.approx(other.x, abs=1e-5)
+
+
+def test_small_weights_bound_the_ratio_of_two_assignments():
+    """log P(ξ)/P(ξ') = Σ θ_i (f_i(ξ) - f_i(ξ')), told by energies."""
+    fit = pb.learn.markov(CHAIN, chain_rows(), prior=pb.GaussianPrior(1.0))
+    first, second = {"A": 1, "B": 1, "C": 0}, {"A": 0, "B": 0, "C": 1}
+    odds = fit.network.energy(second) - fit.network.energy(first)
+    assert odds == pytest.approx(fit.weights["x"] - fit.weights["y"])
+    assert abs(odds) <= sum(map(abs, fit.weights.values()))

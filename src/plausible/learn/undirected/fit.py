@@ -12,11 +12,11 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.records import TextTable
 from plausible.data.table import Table, TableLike
+from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, counted, suggestion
 from plausible.learn.undirected.climbing import Climb, information_matrix
 from plausible.learn.undirected.labelled_rows import LabelledRows
 from plausible.learn.undirected.objectives import ObjectiveMethod, Sample, places_of
-from plausible.learn.undirected.rows import gradients_of_rows
 from plausible.models import MarkovNetwork
 from plausible.search.ascent import AscentState
 from plausible.search.run import HasRun, Run
@@ -67,7 +67,7 @@ class MarkovFit(HasRun):
 
     def _row_variance(self) -> Floats:
         """Σ_m w_m g_m g_mᵀ of the gradients of rows: by objectives of single rows."""
-        gradients, weights = gradients_of_rows(self._data, self._method, self.run.state.point)
+        gradients, weights = _gradients_of_rows(self._data, self._method, self.run.state.point)
         centred = gradients - weights @ gradients / weights.sum()
         return np.asarray((centred * weights[:, None]).T @ centred)
 
@@ -166,3 +166,18 @@ class MarkovFit(HasRun):
 
     def __repr__(self) -> str:
         return f"<MarkovFit: {str(self).splitlines()[0]}>"
+
+
+def _gradients_of_rows(data: Sample, method: ObjectiveMethod, weights: Floats) -> tuple[Floats, Floats]:
+    """The gradient of the objective of each different row by itself, and how often the row occurs."""
+    if data.statistics is None:
+        raise NotSupported("The spread of this objective's weights is told by rows, of which there are none.")
+    table = data.statistics.table.select(data.design.variables)
+    stacked = np.stack([table.column(name) for name in data.design.variables], axis=1)
+    _, firsts, inverse = np.unique(stacked, axis=0, return_index=True, return_inverse=True)
+    times = np.bincount(inverse.reshape(-1), table.row_weights, minlength=len(firsts)).astype(np.float64)
+    gradients = []
+    for first in firsts.tolist():
+        one = Sample.of(data.design, TableStatistics(table.take([first]).weighted(None)), data.engine, data.budget)
+        gradients.append(method.on(one).at(weights)[1])
+    return np.array(gradients), times

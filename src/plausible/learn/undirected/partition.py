@@ -67,13 +67,12 @@ class TreePartition(Part):
         What the tree may cost.
     """
 
-    __slots__ = ("_homes", "_large", "_prepared", "_reader", "_rows", "_weights", "design", "program")
+    __slots__ = ("_large", "_reader", "design", "program")
 
     def __init__(self, design: Design, budget: Budget | None = None) -> None:
         self.design = design
         self.program = _compiled(design, read_budget(budget))
-        self._homes = [home if home is not None else -1 for home in self.program.smallest_cliques(design.scopes)]
-        self._reader, self._large = _reader(design, self.program, self._homes)
+        self._reader, self._large = _reader(design, self.program)
 
     @property
     def kind(self) -> Kind:
@@ -463,7 +462,7 @@ def _scaled(design: Design, logs: Floats) -> tuple[float, Floats]:
     return float(peaks.sum()), logs - np.repeat(peaks, np.diff(design.starts))
 
 
-def _reader(design: Design, program: Program, homes: Sequence[int]) -> tuple[csr_array, list[tuple[int, int]]]:
+def _reader(design: Design, program: Program) -> tuple[csr_array, list[tuple[int, int]]]:
     """The matrix from the tables of small cliques to beliefs over scopes; and the scopes in large ones, with these."""
     from scipy.sparse import csr_array
 
@@ -472,7 +471,8 @@ def _reader(design: Design, program: Program, homes: Sequence[int]) -> tuple[csr
     columns: list[Any] = []
     large: list[tuple[int, int]] = []
     patterns: dict[Any, Any] = {}
-    for number, home in enumerate(homes):
+    for number, home in enumerate(program.smallest_cliques(design.scopes)):
+        assert home is not None  # each scope is a factor of the tree
         clique = program.clique(home)
         shape = tuple(int(sizes[variable]) for variable in clique)
         if math.prod(shape) > _SMALL_CLIQUE:
