@@ -1,5 +1,7 @@
 """Distributions of the largest entropy from published means."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -127,3 +129,22 @@ def test_published_marginals_are_met_by_proportional_fitting():
     wrong = {("A", "B"): [[0.5, 0.0], [0.0, 0.5]], ("B", "C"): [[0.5, 0], [0, 0.5]], ("A", "C"): [[0, 0.5], [0.5, 0]]}
     with pytest.raises(pb.errors.ModelContradicted):
         pb.learn.maximum_entropy({"A": 2, "B": 2, "C": 2}, wrong, optimizer="ipf", max_steps=20)
+
+
+def test_proportional_fitting_of_a_large_clique_equals_that_of_the_joint_table():
+    """All pairs of six variables, in groups that share a pass, against a loop over the whole table."""
+    joint = np.random.default_rng(2).gamma(1.0, size=(4,) * 6) + 0.05
+    joint[0, :, 1] = 0.0
+    joint /= joint.sum()
+    others = {
+        pair: tuple(axis for axis in range(6) if axis not in pair) for pair in itertools.combinations(range(6), 2)
+    }
+    fitted = np.full(joint.shape, 1 / joint.size)
+    for _ in range(60):
+        for axes in others.values():
+            sums = fitted.sum(axis=axes, keepdims=True)
+            fitted *= np.divide(joint.sum(axis=axes, keepdims=True), sums, out=np.zeros_like(sums), where=sums > 0)
+    means = {(f"V{i}", f"V{j}"): joint.sum(axis=axes) for (i, j), axes in others.items()}
+    fit = pb.learn.maximum_entropy({f"V{i}": 4 for i in range(6)}, means, optimizer="ipf", tolerance=1e-10)
+    table = fit.network.query([f"V{i}" for i in range(6)]).values
+    assert np.allclose(table, fitted, atol=1e-8)
