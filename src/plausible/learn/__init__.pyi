@@ -25,6 +25,9 @@ from plausible.learn.bayesian.variational import cluster_by_variational_bayes as
 from plausible.learn.bayesian.variational import variational_bayes as variational_bayes
 from plausible.learn.bayesian.variational import variational_init as variational_init
 from plausible.learn.bayesian.variational import variational_step as variational_step
+from plausible.learn.boltzmann import BoltzmannStack as BoltzmannStack
+from plausible.learn.boltzmann import RestrictedBoltzmannMachine as RestrictedBoltzmannMachine
+from plausible.learn.boltzmann import fit_stack as fit_stack
 from plausible.learn.classifiers.classifier import IncompleteRows as IncompleteRows
 from plausible.learn.classifiers.classifier import UnseenStates as UnseenStates
 from plausible.learn.classifiers.estimator import NotFitted as NotFitted
