@@ -133,15 +133,6 @@ def best_alone(part: Alone, prior: PriorOfWeights = None) -> tuple[float, Floats
     return closed if closed is not None else _climbed(part, prior)
 
 
-def change_alone(part: Alone, weights: Floats) -> float:
-    """What changes if a feature's own weights move by so much: a bound on what is lost where they become zero."""
-    linear = part.design.expected(part.counts)
-    with np.errstate(divide="ignore"):
-        logs = np.log(part.probabilities) + part.design.matrix @ weights
-    peak = logs.max()
-    return float(linear @ weights) - part.total * float(peak + math.log(np.exp(logs - peak).sum()))
-
-
 def _closed_form(part: Alone, prior: PriorOfWeights) -> tuple[float, Floats] | None:
     matrix, empirical = part.design.matrix, part.counts / max(part.total, 1e-300)
     if part.design.num_weights > 1:

@@ -128,13 +128,9 @@ class Task:
             tolerance=self.stops.tolerance if tolerance is None else tolerance,
         )
 
-    def fit_either(self, features: Sequence[Feature]) -> MarkovFit:
-        """The likelihood's weights without a prior; those of the pseudolikelihood where log Z takes too long."""
-        return fit_either(self, features)
-
 
 def fit_either(task: Task, features: Sequence[Feature]) -> MarkovFit:
-    """See `Task.fit_either`; a function, so that results that keep it for later can be pickled."""
+    """The likelihood's weights without a prior; those of the pseudolikelihood where log Z takes too long."""
     if task.objective is not None:
         return task.fit(features, task.objective)
     try:
