@@ -500,3 +500,66 @@ def test_small_weights_bound_the_ratio_of_two_assignments():
     odds = fit.network.energy(second) - fit.network.energy(first)
     assert odds == pytest.approx(fit.weights["x"] - fit.weights["y"])
     assert abs(odds) <= sum(map(abs, fit.weights.values()))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_features_never_fit_worse(seed):
+    """The likelihood score grows with the set of features, so that it can't choose among them."""
+    features, variables, frame = random_case(seed)
+    scores = [
+        pb.learn.markov([*features[:number], features[-1]], frame, variables=variables.values()).log_likelihood
+        for number in range(1, len(features))
+    ]
+    assert (np.diff(scores) >= -1e-4).all()
+
+
+def test_copies_of_a_feature_share_what_an_l1_penalty_leaves_open():
+    """With L1 only the sum of the weights of two copies is determined, with L2 each of them."""
+    twins = [pb.Feature(["A", "B"], CHAIN[0].function, name=name) for name in ("one", "two")]
+    alone = pb.learn.markov([CHAIN[0]], chain_rows(), prior=pb.LaplacePrior(0.2), tolerance=1e-9)
+    both = pb.learn.markov(twins, chain_rows(), prior=pb.LaplacePrior(0.2), tolerance=1e-9)
+    assert sum(both.weights.values()) == pytest.approx(alone.weights["x"], abs=1e-6)
+    other = pb.learn.markov(
+        twins, chain_rows(), prior=pb.LaplacePrior(0.2), tolerance=1e-9, start={"one": both.weights["one"] + 0.1}
+    )
+    assert other.run.state.value == pytest.approx(both.run.state.value, abs=1e-6)
+    ridge = pb.learn.markov(twins, chain_rows(), prior=pb.GaussianPrior(1.0), tolerance=1e-9, start={"one": 1.0})
+    assert ridge.weights["one"] == pytest.approx(ridge.weights["two"], abs=1e-6)
+
+
+def test_a_hidden_variable_makes_as_many_maxima_as_in_the_directed_form():
+    """Exchanging the states of the hidden cause gives other weights with the same likelihood."""
+    rng = np.random.default_rng(8)
+    cause = rng.integers(0, 2, 400)
+    frame = pd.DataFrame({name: np.where(rng.random(400) < 0.9, cause, 1 - cause) for name in "ABC"})
+    features = [pb.Feature(["H", name], lambda h, x: h == x, name=name) for name in "ABC"]
+    hidden = [pb.Variable("H", 2)]
+    ways = [
+        pb.learn.markov(features, frame, variables=hidden, start=dict.fromkeys("ABC", start), tolerance=1e-8)
+        for start in (1.0, -1.0)
+    ]
+    assert ways[0].log_likelihood == pytest.approx(ways[1].log_likelihood, abs=1e-5)
+    assert ways[0].weights["A"] == pytest.approx(-ways[1].weights["A"], abs=1e-3)
+    assert ways[0].weights["A"] > 1
+
+
+def test_piecewise_training_is_the_dual_of_most_entropy_in_each_piece():
+    """max Σ_c H(β_c) with the means of the data, pieces that need not agree, equals -objective / M (ex. 20.10)."""
+    frame = chain_rows()
+    fit = pb.learn.markov(CHAIN, frame, objective="piecewise", tolerance=1e-9)
+    share, total = 0.4, 0.0
+    for _ in CHAIN:  # one cell of four has probability 0.4, the others share the rest evenly
+        total += -share * math.log(share) - (1 - share) * math.log((1 - share) / 3)
+    assert -fit.objective / len(frame) == pytest.approx(total, abs=1e-7)
+
+
+def test_learning_with_convex_messages_is_a_maximum_of_their_entropy():
+    """The beliefs of reweighted messages at the learned weights match the means, and the objective is their entropy."""
+    frame = pd.DataFrame(np.random.default_rng(5).integers(0, 2, (90, 4)), columns=list("ABCD"))
+    engine = pb.inference.TreeReweightedBP(tolerance=1e-12)
+    for chosen in (engine, pb.LoopyBP(tolerance=1e-12)):
+        fit = pb.learn.markov("A - B - C - D - A", frame, engine=chosen, tolerance=1e-7)
+        assert fit.converged
+        for pair in ("AB", "BC", "CD", "AD"):
+            seen = pd.crosstab(frame[pair[0]], frame[pair[1]]).to_numpy() / len(frame)
+            assert fit.network.query(list(pair), engine=chosen).values == pytest.approx(seen, abs=1e-5)
