@@ -23,6 +23,7 @@ from plausible.learn.undirected.design import read_features
 from plausible.learn.undirected.fit import MarkovFit
 from plausible.learn.undirected.learning import learn_markov
 from plausible.learn.undirected.priors import WeightPrior
+from plausible.learn.undirected_structures.pair_sums import PairwisePseudolikelihood
 from plausible.models.features import Feature
 from plausible.search.run import Stops
 from plausible.variables import Variable
@@ -117,10 +118,12 @@ class Task:
         known = [*self.singles, *features]
         names = {name for one in known for name in one.weight_names([self.variables[v] for v in one.scopes[0]])}
         begin = {name: value for name, value in (start or {}).items() if name in names}
+        scopes = [scope for one in (*self.candidates, *known) for scope in one.scopes]
+        is_fast = objective == "pseudolikelihood" and all(len(scope) <= 2 for scope in scopes)
         return learn_markov(
             known,
             self.statistics,
-            objective=objective,
+            objective=PairwisePseudolikelihood() if is_fast else objective,
             prior=prior,
             start=begin,
             budget=self.budget or (_CHEAP if self.objective is None else None),
