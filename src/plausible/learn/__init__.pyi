@@ -354,10 +354,13 @@ from plausible.learn.undirected.objectives import Piecewise as Piecewise
 from plausible.learn.undirected.objectives import Pseudolikelihood as Pseudolikelihood
 from plausible.learn.undirected.objectives import SubmodelLikelihood as SubmodelLikelihood
 from plausible.learn.undirected.objectives import Viterbi as Viterbi
+from plausible.learn.undirected.prior_choice import ChosenPrior as ChosenPrior
+from plausible.learn.undirected.prior_choice import choose_prior as choose_prior
 from plausible.learn.undirected.priors import GaussianPrior as GaussianPrior
 from plausible.learn.undirected.priors import GroupPrior as GroupPrior
 from plausible.learn.undirected.priors import HyperbolicPrior as HyperbolicPrior
 from plausible.learn.undirected.priors import LaplacePrior as LaplacePrior
+from plausible.learn.undirected.priors import PseudoData as PseudoData
 from plausible.learn.undirected.priors import WeightPrior as WeightPrior
 from plausible.learn.undirected.sampled import SampledLikelihood as SampledLikelihood
 from plausible.learn.undirected_structures.edge_tests import l1_sample_size as l1_sample_size

@@ -36,7 +36,7 @@ from plausible.learn.undirected.objectives import (
     Sample,
     SteeredObjective,
 )
-from plausible.learn.undirected.priors import Penalty, PriorOfWeights, read_prior
+from plausible.learn.undirected.priors import Penalty, PriorOfWeights, PseudoData, read_prior
 from plausible.learn.undirected.proportional_fitting import FittingState, fit_proportionally
 from plausible.models import MarkovNetwork
 from plausible.models.features import Feature
@@ -89,7 +89,7 @@ def learn_markov(
         Totals over rows, in natural logarithms.
     prior
         A density of each weight, added as its logarithm: `GaussianPrior(variance)`, `LaplacePrior(scale)`,
-        `GroupPrior(scale)`, `HyperbolicPrior()`, sums of these, or {name: prior}.
+        `GroupPrior(scale)`, `HyperbolicPrior()`, sums of these, or {name: prior}; or `PseudoData(size)`.
     engine
         What computes log Z and beliefs, such as `LoopyBP()` or `TreeReweightedBP()`, the same that will answer
         questions; by default a clique tree, exactly.
@@ -122,17 +122,22 @@ def learn_markov(
     check_count("restarts", restarts)
     stops = Stops(tolerance, max_steps, time_limit, progress)
     source = read_sample(model, data, variables, engine, budget)
+    seen, prior = (prior, None) if isinstance(prior, PseudoData) else (None, prior)
     penalty = read_prior(prior, source.design.names, source.design.groups, source.design.group_names)
+    if seen is not None and (objective == "pseudo-moment-matching" or optimizer == "ipf"):
+        raise NotSupported("PseudoData needs a climb of the likelihood: leave objective= and optimizer= out.")
     if objective == "pseudo-moment-matching":
         return _matched(source, penalty)
     method, first = read_objective(objective), _first(source, model, start)
     goal = method.on(source)
     infinite: dict[str, float] = {}
-    if source.is_complete and not isinstance(goal, SteeredObjective):
+    if seen is not None:
+        goal = _with_pseudo_data(source, goal, seen)
+    elif source.is_complete and not isinstance(goal, SteeredObjective):
         design, infinite = settle_infinite(source.design, source.counts, penalty)
         goal = Objective(design, goal.linear, goal.parts, goal.total, goal.is_own)
     climbed = Climb(goal, penalty)
-    if _has_closed_form(objective, source, penalty, engine, optimizer):
+    if seen is None and _has_closed_form(objective, source, penalty, engine, optimizer):
         logs = chordal_logs(source.design, source.counts)
         if logs is not None:
             return finished(source, method, climbed, _counted(climbed, logs), infinite)
@@ -146,6 +151,16 @@ def learn_markov(
 
     run = climb(climbed, optimizer, resume, stops) if resume is not None else best_run(run_from, begins, time_limit)[0]
     return finished(source, method, climbed, run, infinite)
+
+
+def _with_pseudo_data(source: Sample, goal: Objective, seen: PseudoData) -> Objective:
+    """The likelihood with so many more rows: their means added to the statistics, and log Z as much more often."""
+    if isinstance(goal, SteeredObjective) or goal.is_own or not goal.parts or goal.parts[-1][1] is not source.partition:
+        raise NotSupported('PseudoData is conjugate to objective="likelihood": take GaussianPrior for others.')
+    design = source.design
+    means = seen.read(design.names, design.expected(source.partition.at(design.base)[1]))
+    parts = (*goal.parts[:-1], (goal.parts[-1][0] - seen.size, source.partition))
+    return Objective(design, goal.linear + seen.size * means, parts, goal.total)
 
 
 def read_sample(

@@ -120,6 +120,50 @@ class CombinedPrior(WeightPrior):
         return total
 
 
+@dataclass(frozen=True, slots=True)
+class PseudoData:
+    """As if so many more rows with these means had been seen: density ∝ exp(size · (Σ α_i θ_i - log Z(θ))), conjugate.
+
+    The best weights are those of the blended means (size · α + M · means of the data) / (size + M), so `size` adds up
+    with the number of rows (Koller & Friedman 2009, §20.4.2, where the sum is not normalised). It is no sum over
+    weights, so it takes no other prior beside it. The density is not normalised in `fit.objective`.
+
+    Parameters
+    ----------
+    size
+        How many rows it counts for, M0.
+    means
+        α: name of each weight -> mean of its feature; those of the uniform distribution where left out.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> rows = {"A": [1] * 8, "B": [1] * 8}
+    >>> same = pb.Feature(["A", "B"], lambda a, b: a == b, name="same")
+    >>> declared = [pb.Variable("A", 2), pb.Variable("B", 2)]
+    >>> fit = pb.learn.markov([same], rows, prior=pb.learn.PseudoData(2), variables=declared)
+    >>> round(float(np.exp(fit.weights["same"])), 6)             # means blend to (2 · 0.5 + 8 · 1) / 10 = 0.9
+    9.0
+    """
+
+    size: float = 1.0
+    means: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        check_number("size", self.size, above=0)
+
+    def read(self, names: Sequence[str], uniform: Floats) -> Floats:
+        """α of each weight, in order."""
+        if self.means is None:
+            return uniform
+        for name in (*self.means, *names):
+            if name not in self.means:
+                raise InvalidArgument(f"PseudoData has no mean of {name!r}: it needs one for each weight, or none.")
+            if name not in names:
+                raise InvalidArgument(f"PseudoData names {name!r}, which is no weight here.{suggestion(name, names)}")
+        return np.array([self.means[name] for name in names], dtype=np.float64)
+
+
 def _parts(prior: WeightPrior) -> tuple[WeightPrior, ...]:
     if not isinstance(prior, WeightPrior):
         raise InvalidArgument(f"{prior!r} is no prior of weights, such as GaussianPrior(1.0), so it can't be added.")
@@ -224,7 +268,7 @@ class Penalty:
 
 
 #: One prior for all weights, or one for each of those named; the others have none.
-PriorOfWeights: TypeAlias = WeightPrior | Mapping[str, WeightPrior] | None
+PriorOfWeights: TypeAlias = WeightPrior | PseudoData | Mapping[str, WeightPrior] | None
 
 
 def read_prior(prior: PriorOfWeights, names: Sequence[str], groups: Ints, group_names: Sequence[str] = ()) -> Penalty:
@@ -238,6 +282,8 @@ def read_prior(prior: PriorOfWeights, names: Sequence[str], groups: Ints, group_
         return Penalty.none(groups)
     if isinstance(prior, WeightPrior):
         return prior.penalty(groups)
+    if isinstance(prior, PseudoData):
+        raise InvalidArgument("PseudoData is a prior of the likelihood that markov learns: take GaussianPrior here.")
     if not isinstance(prior, Mapping):
         raise InvalidArgument(
             f"prior={prior!r} is no prior of weights: give one such as GaussianPrior(1.0), or {{name: prior}}."
