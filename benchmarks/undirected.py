@@ -102,11 +102,11 @@ def _chain() -> list[object]:
 def correlations(num_variables: int, num_rows: int) -> NDArray[np.float64]:
     """Of rows whose precision matrix is a chain with a pair at random for every second variable."""
     rng = np.random.default_rng(0)
-    precision = np.eye(num_variables) + 0.3 * (np.eye(num_variables, k=1) + np.eye(num_variables, k=-1))
+    precision = np.eye(num_variables) + 0.25 * (np.eye(num_variables, k=1) + np.eye(num_variables, k=-1))
     for i, j in rng.integers(num_variables, size=(num_variables // 2, 2)).tolist():
         if i != j:
-            precision[i, j] = precision[j, i] = 0.2
-    precision += max(0.0, 0.2 - float(np.linalg.eigvalsh(precision)[0])) * np.eye(num_variables)
+            precision[i, j] = precision[j, i] = 0.15
+    precision += max(0.0, 0.4 - float(np.linalg.eigvalsh(precision)[0])) * np.eye(num_variables)
     root = np.linalg.cholesky(np.linalg.inv(precision))
     return np.corrcoef(rng.normal(size=(num_rows, num_variables)) @ root.T, rowvar=False)
 

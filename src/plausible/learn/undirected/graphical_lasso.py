@@ -337,8 +337,9 @@ def _refuse_impossible(names: Sequence[str], matrix: Floats) -> None:
     if (diagonal < 0).any():
         raise InvalidArgument(f"The variance of {names[int(np.argmin(diagonal))]!r} is negative: {diagonal.min():g}.")
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    least = float(np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0]) if len(names) else 0.0
-    if least < -1e-8 * len(names):
+    correlation, room = matrix / np.outer(scale, scale), 1e-8 * len(names)
+    if definite(correlation + room * np.eye(len(names))) is None:
+        least = float(np.linalg.eigvalsh(correlation)[0])
         raise InvalidArgument(
             f"This is no covariance matrix: scaled to variances of one it has the eigenvalue {least:.3g}. Numbers "
             "that come from different rows, or are rounded, may do this: take them from complete rows."
@@ -417,17 +418,16 @@ def _solved(source: _Source, form: _Form, penalties: Sequence[float], stops: Sto
     return solutions
 
 
-def _log_likelihood(source: _Source, precision: Floats) -> float:
-    _, log_determinant = np.linalg.slogdet(precision)
-    fit = float(np.vdot(source.covariance, precision)) + len(precision) * LOG_2PI
-    return 0.5 * source.num_rows * (float(log_determinant) - fit)
+def _log_likelihood(source: _Source, solution: Solution) -> float:
+    fit = float(np.vdot(source.covariance, solution.precision)) + len(source.names) * LOG_2PI
+    return 0.5 * source.num_rows * (solution.log_determinant - fit)
 
 
 def _extended_bic(source: _Source, solution: Solution) -> float:
     if not math.isfinite(source.num_rows):
         raise InvalidArgument('choose="ebic" weighs edges against rows: say how many there were, by num_rows=.')
     each = math.log(max(source.num_rows, 1.0)) + 2 * math.log(max(len(source.names), 1))
-    return -2 * _log_likelihood(source, solution.precision) + each * _num_edges(solution.precision)
+    return -2 * _log_likelihood(source, solution) + each * _num_edges(solution.precision)
 
 
 def _held_out(
@@ -452,7 +452,7 @@ def _held_out(
         apart = held.mean - learned.mean
         around = replace(held, covariance=held.covariance + np.outer(apart, apart))
         solutions = _solved(learned, form, penalties, stops, clock)
-        found = [-_log_likelihood(around, one.precision) for one in solutions]
+        found = [-_log_likelihood(around, one) for one in solutions]
         losses += [*found, *[math.inf] * (len(penalties) - len(found))]
     return [float(loss) for loss in losses / source.num_rows]
 
@@ -468,10 +468,11 @@ def _closed_form(problem: Problem, cliques: Sequence[Sequence[int]], shared: Seq
     solver = definite(precision)
     assert solver is not None
     covariance = solver.inverse()
-    block = Block(precision, covariance, len(precision) - solver.log_determinant, math.inf, 0.0, CONVERGED)
+    log_determinant = solver.log_determinant
+    block = Block(precision, covariance, log_determinant, len(precision) - log_determinant, math.inf, 0.0, CONVERGED)
     block = block._replace(gap=duality_gap(problem, block))
     run = Run(PrecisionState((block,)), 0, CONVERGED, (block.value,))
-    return Solution(precision, covariance, block.value, block.gap, run)
+    return Solution(precision, covariance, log_determinant, block.value, block.gap, run)
 
 
 def _num_edges(precision: Floats) -> int:
@@ -489,7 +490,7 @@ def _fitted(source: _Source, solution: Solution, penalty: float, path: tuple[Pen
         penalty,
         solution.objective,
         solution.duality_gap,
-        _log_likelihood(source, solution.precision),
+        _log_likelihood(source, solution),
         path,
         solution.run,
     )

@@ -42,6 +42,7 @@ class Block(NamedTuple):
 
     precision: Floats  # X
     covariance: Floats  # W = X⁻¹
+    log_determinant: float  # of X
     value: float  # of the objective
     gap: float  # how much at most it lies above the least value; infinite where that was not computed
     gain: float = math.inf  # how much the last step brought, for each variable
@@ -69,6 +70,7 @@ class Solution(NamedTuple):
 
     precision: Floats
     covariance: Floats
+    log_determinant: float  # of the precision matrix
     objective: float
     duality_gap: float
     run: Run[PrecisionState]
@@ -83,9 +85,10 @@ def solve(problem: Problem, stops: Stops, clock: Clock | None = None, start: Sol
     scale = np.sqrt(problem.covariance.diagonal() + problem.penalty.diagonal())
     units = np.outer(scale, scale)
     scaled = Problem(problem.covariance / units, problem.penalty / units)
-    places = _components(scaled)
+    places = [chosen for chosen in _components(scaled) if len(chosen) > 1]  # a variable alone is one already
     parts = [scaled.part(chosen) for chosen in places]
-    share, shift = stops.tolerance / max(1, len(scale)), 2 * float(np.log(scale).sum())
+    share, log_units = stops.tolerance / max(1, len(scale)), 2 * float(np.log(scale).sum())
+    shift = log_units + len(scale) - sum(map(len, places))
 
     def checked(part: Problem, block: Block) -> Block:
         return _checked(part, block, share * len(part.covariance))
@@ -99,14 +102,15 @@ def solve(problem: Problem, stops: Stops, clock: Clock | None = None, start: Sol
     begun = [_begin(part, chosen, start, units) for part, chosen in zip(parts, places, strict=True)]
     first = PrecisionState(tuple(map(checked, parts, begun)))
     run = iterate(step, first, stops, ends=_ends, objective=lambda state: state.value + shift, clock=clock)
-    precision, covariance = np.zeros_like(units), np.zeros_like(units)
+    precision, covariance = np.eye(len(scale)), np.eye(len(scale))
     for chosen, block in zip(places, run.state.blocks, strict=True):
         precision[np.ix_(chosen, chosen)], covariance[np.ix_(chosen, chosen)] = block.precision, block.covariance
     gap = sum(
         block.gap if math.isfinite(block.gap) else duality_gap(part, block)
         for part, block in zip(parts, run.state.blocks, strict=True)
     )
-    return Solution(precision / units, covariance * units, run.state.value + shift, gap, run)
+    log_determinant = sum(block.log_determinant for block in run.state.blocks) - log_units
+    return Solution(precision / units, covariance * units, log_determinant, run.state.value + shift, gap, run)
 
 
 def _ends(state: PrecisionState) -> str:
@@ -126,15 +130,16 @@ def _components(problem: Problem) -> list[Ints]:
 
 def _begin(part: Problem, places: Ints, start: Solution | None, units: Floats) -> Block:
     identity = np.eye(len(places))
-    if start is None or len(places) == 1:
-        return Block(identity, identity, float(len(places)), math.inf)
+    if start is None:
+        return Block(identity, identity, 0.0, float(len(places)), math.inf)
     chosen = np.ix_(places, places)  # what hung together before does so now: blocks of the inverse are inverses
     precision, covariance = start.precision[chosen] * units[chosen], start.covariance[chosen] / units[chosen]
     root = _root(precision)
     if root is None:
-        return Block(identity, identity, float(len(places)), math.inf)
+        return Block(identity, identity, 0.0, float(len(places)), math.inf)
     rows, columns = _pairs(precision != 0)
-    return Block(precision, covariance, _value(part, rows, columns, precision[rows, columns], root), math.inf)
+    value = _value(part, rows, columns, precision[rows, columns], root)
+    return Block(precision, covariance, _log_determinant(root), value, math.inf)
 
 
 def _root(matrix: Floats) -> Floats | None:
@@ -164,7 +169,11 @@ def _pairs(mask: Any) -> tuple[Ints, Ints]:
 def _value(part: Problem, rows: Ints, columns: Ints, points: Floats, root: Floats) -> float:
     times = np.where(rows == columns, 1.0, 2.0)
     linear = part.covariance[rows, columns] * points + part.penalty[rows, columns] * np.abs(points)
-    return float(times @ linear - 2 * np.log(root.diagonal()).sum())
+    return float(times @ linear) - _log_determinant(root)
+
+
+def _log_determinant(root: Floats) -> float:
+    return 2 * float(np.log(root.diagonal()).sum())
 
 
 def newton_step(part: Problem, block: Block) -> Block:
@@ -187,7 +196,8 @@ def newton_step(part: Problem, block: Block) -> Block:
             value = _value(part, rows, columns, there, root)
             if value <= block.value + _SUFFICIENT * length * promised + noise:
                 ended = "stuck" if promised > -noise / 1000 else ""
-                return Block(matrix, _inverse(root), value, math.inf, (block.value - value) / len(slope), ended)
+                gain = (block.value - value) / len(slope)
+                return Block(matrix, _inverse(root), _log_determinant(root), value, math.inf, gain, ended)
         length /= 2
     return block._replace(ended="stuck")
 
@@ -263,8 +273,6 @@ class _Model:
 
 def _checked(part: Problem, block: Block, tolerance: float) -> Block:
     """The block with its gap, where that may be small enough."""
-    if len(part.covariance) == 1:
-        return block._replace(gap=0.0, ended=CONVERGED)
     largest = block.precision.diagonal().max()
     if largest > _UNBOUNDED or (
         block.ended and largest > math.sqrt(_UNBOUNDED) and duality_gap(part, block) == math.inf
@@ -290,5 +298,4 @@ def duality_gap(part: Problem, block: Block) -> float:
     root = _root(part.covariance + excess)
     if root is None:
         return math.inf
-    bound = 2 * float(np.log(root.diagonal()).sum()) + len(excess)
-    return max(0.0, block.value - bound)
+    return max(0.0, block.value - _log_determinant(root) - len(excess))
