@@ -23,7 +23,8 @@ from plausible.learn.undirected_structures.task import Task
 from plausible.models.features import Feature
 from plausible.search.run import CONVERGED, Clock, Run, Stops, iterate
 
-#: So many features enter at a time: those with the steepest slopes, which often make others needless.
+#: So many features enter at a time: those with the steepest slopes, which often make others needless. More where there
+#: is no tree that each of them makes larger.
 _AT_ONCE = 10
 _SCORES = ("ebic", "bic", "cross-validation")
 
@@ -85,7 +86,8 @@ class Grafting(NamedTuple):
 
     def step(self, state: GraftState) -> GraftState:
         """Take in the features whose slopes exceed their rates most, and learn again."""
-        steepest = np.argsort(-state.excess, kind="stable")[:_AT_ONCE]
+        most = _AT_ONCE if self.objective == "likelihood" else max(_AT_ONCE, 2 * len(self.task.variables))
+        steepest = np.argsort(-state.excess, kind="stable")[:most]
         entering = [place for place in steepest.tolist() if state.excess[place] > self.task.stops.tolerance]
         return self.state({*state.active, *entering}, state.fit.weights)
 

@@ -126,7 +126,7 @@ class Task:
             objective=PairwisePseudolikelihood() if is_fast else objective,
             prior=prior,
             start=begin,
-            budget=self.budget or (_CHEAP if self.objective is None else None),
+            budget=self.budget or (None if self.objective == "likelihood" else _CHEAP),
             max_steps=_MOST_CLIMBING,
             tolerance=self.stops.tolerance if tolerance is None else tolerance,
         )
