@@ -10,7 +10,7 @@ PORTABLE := $(addprefix src/plausible/,causal cpds decisions factors inference l
 	tests/base/test_ranking.py tests/factors/test_definite.py \
 	tests/causal/test_functional_equations.py tests/utilities/test_adaptive_elicitation.py tests/decisions/test_gai.py \
 	tests/utilities/test_regret.py tests/learn/confidence/test_bootstrap.py tests/learn/gradients/test_curvature.py \
-	tests/learn/incomplete_structures/test_rescoring.py
+	tests/learn/incomplete_structures/test_rescoring.py tests/learn/undirected/test_markov.py
 
 .PHONY: run test test-interpreted test-slow test-portable mutants check bench clean
 
