@@ -13,7 +13,7 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.options import check_count
 from plausible.base.tolerances import WEIGHT_NOISE, score_noise
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.objectives import Objective, SteeredObjective
 from plausible.learn.undirected.partition import TreePartition
@@ -121,6 +121,9 @@ def climb(climbed: Climb, optimizer: OptimizerLike, start: Floats | Run[AscentSt
     return iterate(step, begin, stops, ends=climbed.ends(stops.tolerance), objective=attrgetter("value"))
 
 
+_OPTIMIZERS = ("l-bfgs", "conjugate-gradient", "steepest", "newton", "proximal", "em", "ipf", "ips", "gis")
+
+
 def _step_of(climbed: Climb, optimizer: OptimizerLike) -> Callable[[AscentState], AscentState]:
     penalty = climbed.penalty
     if optimizer == "em" or isinstance(optimizer, ExpectationMaximization):
@@ -140,6 +143,8 @@ def _step_of(climbed: Climb, optimizer: OptimizerLike) -> Callable[[AscentState]
         return lambda state: _newton_step(climbed, state)
     if optimizer in ("ips", "gis"):
         return Scaling.of(climbed, optimizer).step
+    if isinstance(optimizer, str) and optimizer not in _OPTIMIZERS:
+        raise InvalidArgument(f"{optimizer!r} is no optimizer.{suggestion(optimizer, _OPTIMIZERS)}")
     method = read_ascent(optimizer or "l-bfgs")  # type: ignore[arg-type]
     return lambda state: ascent_step(climbed.smooth, state, method)
 

@@ -142,6 +142,11 @@ def learn_markov(
         if logs is not None:
             return finished(source, method, climbed, _counted(climbed, logs), infinite)
     if optimizer == "ipf":
+        if not isinstance(method, Likelihood) or engine is not None:
+            raise NotSupported(
+                'optimizer="ipf" meets marginals of the data exactly, which is the likelihood without an engine: leave '
+                "objective= and engine= out, or take another optimizer."
+            )
         return finished(source, method, climbed, fitted_run(climbed, fit_proportionally(source, stops)), infinite)
     begins = _starts(source, first, restarts, seed)
 

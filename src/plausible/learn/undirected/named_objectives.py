@@ -40,5 +40,6 @@ def read_objective(objective: ObjectiveLike) -> ObjectiveMethod:
     if isinstance(objective, ObjectiveMethod):
         return objective
     if objective not in OBJECTIVES:
-        raise InvalidArgument(f"{objective!r} is no objective.{suggestion(str(objective), OBJECTIVES)}")
+        known = [*OBJECTIVES, "pseudo-moment-matching"]  # which is a closed form, and climbs nothing
+        raise InvalidArgument(f"{objective!r} is no objective.{suggestion(str(objective), known)}")
     return OBJECTIVES[objective]()
