@@ -16,6 +16,7 @@ ROOMS = ["search", "inference", "learn", "causal", "decisions", "utilities"]
 #: Estimators hold what they are given until they are fitted, engines look at their limits when they are asked, and a
 #: search for an indifference is a state.
 LATER = {"BayesianNetworkClassifier", "KDBClassifier", "NaiveBayesClassifier", "TANClassifier"}
+LATER |= {"ChainCRF", "HiddenMarkovLabeller", "MaximumEntropyMarkovModel"}
 LATER |= {"Enumeration", "JunctionTree", "RecursiveConditioning", "VariableElimination", "IndifferenceSearch"}
 #: So do those that draw with their seed, stopping rules with their tolerance, and what reads these options.
 OPEN = {f"{name}.seed" for name in ("AnnealedEM", "BeamEM", "PerturbedEM", "ReweightedEM", "SampleOptions")}
