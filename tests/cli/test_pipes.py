@@ -221,8 +221,8 @@ def test_the_graph_to_learn_from_may_be_piped(plausible, tmp_path):
 
 def test_messages_do_not_call_standard_input_and_output_a_dash(plausible):
     """What is written to standard output is told on standard error."""
-    code, _, errors = plausible("learn", "-", "-o", "-", piped=b"coin\nh\n")
-    assert (code, errors.splitlines()[0]) == (0, "standard output: 1 variable written, learned from 1 row")
+    code, _, errors = plausible("learn", "-", "-o", "-", piped=b"coin\nh\nt\n")
+    assert (code, errors.splitlines()[0]) == (0, "standard output: 1 variable written, learned from 2 rows")
     assert plausible("impute", "-", "-o", "-", piped=b"coin\nh\n")[2].startswith("standard output: 1 row written")
     assert plausible("score", "smoke -> xray", "-", piped=CSV.encode())[1].startswith("smoke -> xray on standard input")
 

@@ -333,7 +333,7 @@ from plausible.learn.structures.exact.parent_sets import find_parent_sets as fin
 from plausible.learn.structures.knowledge import FoundGraph as FoundGraph
 from plausible.learn.structures.knowledge import Knowledge as Knowledge
 from plausible.learn.structures.local import ClassWalks as ClassWalks
-from plausible.learn.undirected.climbing import ExpectationMaximization as ExpectationMaximization
+from plausible.learn.undirected.climbing import PartialEM as PartialEM
 from plausible.learn.undirected.contrastive import ContrastiveDivergence as ContrastiveDivergence
 from plausible.learn.undirected.crf import FieldFit as FieldFit
 from plausible.learn.undirected.crf import learn_crf as _learn_crf

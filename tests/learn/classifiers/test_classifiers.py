@@ -169,7 +169,8 @@ def test_degenerate_data_is_no_crash():
     for kind in (NaiveBayesClassifier, KDBClassifier):
         assert kind().fit(X, ["u"] * 4).predict_proba(X).tolist() == [[1.0]] * 4
         assert kind().fit(X, ["u", "u", "v", "v"]).predict(X).tolist() == ["u", "u", "v", "v"]
-    one = NaiveBayesClassifier().fit([["k"]], ["u"])
+    with pytest.warns(pb.PlausibleWarning, match="one row"):
+        one = NaiveBayesClassifier().fit([["k"]], ["u"])
     assert one.predict([["k"]]).tolist() == ["u"]
 
 

@@ -68,7 +68,12 @@ def test_progress_is_told_and_may_stop():
 @pytest.mark.parametrize("kind", ["ordinary", "bayesian"])
 @pytest.mark.parametrize(
     "rows",
-    [{"a": [1], "b": [0]}, {"a": [1, 1, 1], "b": [0, 1, 0]}, Table.read({"a": [], "b": []}, EMPTY), {"a": [1, 0]}],
+    [
+        {"a": [1, 1], "b": [0, 0]},
+        {"a": [1, 1, 1], "b": [0, 1, 0]},
+        Table.read({"a": [], "b": []}, EMPTY),
+        {"a": [1, 0]},
+    ],
 )
 def test_degenerate_data_give_graphs_without_edges(rows, kind):
     found = bootstrap(rows, num_samples=3, kind=kind)

@@ -34,7 +34,6 @@ def test_the_report_counts_what_a_loop_over_rows_counts(seed):
     assert [p.num_rows for p in report.patterns] == sorted(patterns.values(), reverse=True)
     assert report.num_complete == patterns[()]
     assert report.num_missing == missing.sum()
-    assert report.frequent_patterns(2) == report.patterns[:2]
     for i, name in enumerate(names):
         count = int(missing[:, i].sum())
         status = "observed" if not count else "hidden" if count == num_rows else "partly"

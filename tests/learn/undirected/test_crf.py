@@ -174,3 +174,14 @@ def test_mistakes_are_named(features, targets, change, text):
     """Features without targets, numbers without functions, missing inputs."""
     with pytest.raises(pb.PlausibleError, match=text):
         pb.learn.crf(features, rows().assign(**change), targets)
+
+
+def test_rows_keep_their_labels_and_weights_are_refused():
+    """Predictions of a part of a frame line up with it; a weighted row would count once in silence."""
+    frame = rows()
+    fit = pb.learn.crf(FEATURES, frame, TARGETS, prior=pb.GaussianPrior(2.0))
+    part = frame.iloc[[9, 5, 20]]
+    assert fit.predict(part).index.tolist() == [9, 5, 20]
+    assert fit.predict_marginals(part)["Y1"].index.tolist() == [9, 5, 20]
+    with pytest.raises(pb.PlausibleError, match="repeat rows"):
+        pb.learn.crf(FEATURES, pb.Table.read(frame, weights=[2.0] * 40), TARGETS)

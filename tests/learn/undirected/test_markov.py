@@ -372,8 +372,9 @@ def test_a_network_is_learned_from_where_it_is():
     frame = pd.DataFrame({"A": ["x", "y", "y", "y"], "B": [0, 0, 1, 1]})
     fit = pb.learn.markov(net, frame)
     assert fit.network.query(["A", "B"]).values == pytest.approx(np.array([[0.25, 0], [0.25, 0.5]]), abs=1e-6)
-    with pytest.raises(pb.PlausibleError):
-        pb.learn.markov(net, pd.DataFrame({"A": ["x"], "B": [1]}))
+    for options in ({}, {"prior": pb.GaussianPrior(1.0)}, {"optimizer": "gis"}):
+        with pytest.raises(pb.errors.ModelContradicted, match="A=x, B=1 out by a zero, but 2 rows"):
+            pb.learn.markov(net, pd.DataFrame({"A": ["x", "x", "y"], "B": [1, 1, 0]}), **options)
 
 
 def test_runs_go_on_where_they_stopped():
@@ -567,3 +568,37 @@ def test_learning_with_convex_messages_is_a_maximum_of_their_entropy():
         for pair in ("AB", "BC", "CD", "AD"):
             seen = pd.crosstab(frame[pair[0]], frame[pair[1]]).to_numpy() / len(frame)
             assert fit.network.query(list(pair), engine=chosen).values == pytest.approx(seen, abs=1e-5)
+
+
+def test_a_run_on_other_data_goes_on_from_its_weights_only():
+    """What was remembered of the old objective is dropped; a run of other weights is refused."""
+    features, variables, frame = random_case(1)
+    more = pd.concat([frame, frame.iloc[:7], frame.iloc[:7]])
+    prior = pb.GaussianPrior(1.0)
+    options = {"variables": variables.values(), "tolerance": 1e-8}
+    old = pb.learn.markov(features, frame, prior=prior, **options)
+    fresh = pb.learn.markov(features, more, prior=prior, **options)
+    again = pb.learn.markov(features, more, prior=prior, resume=old.run, **options)
+    assert again.objective == pytest.approx(fresh.objective, abs=1e-6)
+    with pytest.raises(pb.PlausibleError, match="same 7 weights"):
+        pb.learn.markov(features[:-1], frame, resume=old.run, **options)
+    with pytest.raises(pb.PlausibleError, match=r"fit\.run"):
+        pb.learn.markov(features, frame, resume=old, **options)
+
+
+@pytest.mark.parametrize("function", [lambda a: a == "y", lambda a: 0.0])
+def test_a_lone_feature_that_is_never_on_has_its_limit(function):
+    """One feature that no row has, or that is zero everywhere."""
+    fit = pb.learn.markov(
+        [pb.Feature(["a"], function, name="m")], {"a": ["x", "x"]}, variables=[pb.Variable("a", ["x", "y"])]
+    )
+    assert fit.network.query("a").values[1] in (0.0, pytest.approx(0.5))
+
+
+def test_a_table_of_one_state_changes_nothing_for_messages():
+    """What is certain has the belief one."""
+    frame = pd.DataFrame({"a": [0, 0, 1, 1, 0, 1, 1, 0, 1], "b": [0, 1, 1, 1, 0, 0, 1, 0, 1], "k": 0})
+    for scopes in ([["a", "b"], ["k"]], [["k"], ["a", "b"]]):
+        fit = pb.learn.markov(scopes, frame, prior=pb.GaussianPrior(1.0), engine=pb.LoopyBP())
+        exact = pb.learn.markov(scopes, frame, prior=pb.GaussianPrior(1.0))
+        assert fit.objective == pytest.approx(exact.objective, abs=1e-6)

@@ -23,7 +23,7 @@ def rows(number=200):
 @pytest.mark.parametrize("inner_steps", [1, 8])
 def test_em_never_falls_and_ends_where_the_gradient_does(inner_steps, prior):
     """The same value and weights as by L-BFGS, whatever many inner steps."""
-    method = pb.learn.ExpectationMaximization(inner_steps=inner_steps)
+    method = pb.learn.PartialEM(inner_steps=inner_steps)
     options = {"prior": prior, "variables": VARIABLES, "tolerance": 1e-5}
     fit = pb.learn.markov(FEATURES, rows(), optimizer=method, **options)
     other = pb.learn.markov(FEATURES, rows(), **options)
@@ -55,7 +55,7 @@ def test_an_em_step_takes_one_pass_over_rows(monkeypatch):
     frame, per_step = rows(), []
     for steps in (4, 8):
         calls |= dict.fromkeys(calls, 0)
-        method = pb.learn.ExpectationMaximization(inner_steps=3)
+        method = pb.learn.PartialEM(inner_steps=3)
         options = {"prior": pb.GaussianPrior(1.0), "variables": VARIABLES, "tolerance": 0.0}
         pb.learn.markov(FEATURES, frame, optimizer=method, max_steps=steps, **options)
         per_step.append(tuple(calls.values()))

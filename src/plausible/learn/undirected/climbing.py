@@ -23,7 +23,7 @@ from plausible.search.run import CONVERGED, Run, Stops, iterate
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectationMaximization:
+class PartialEM:
     """EM for weights: fill in the expected counts of what is missing, climb a few steps on these, and so on.
 
     Σ_m log Z(o[m]) is convex in the weights, so its tangent is below it: the E-step finds that tangent, the expected
@@ -42,7 +42,7 @@ class ExpectationMaximization:
     >>> import plausible as pb
     >>> rows = {"A": [0, 0, 1, 1, 1, 0], "B": [0, None, 1, 1, 0, 1]}
     >>> same = pb.Feature(["A", "B"], lambda a, b: a == b, name="same")
-    >>> fit = pb.learn.markov([same], rows, optimizer=pb.learn.ExpectationMaximization(inner_steps=2))
+    >>> fit = pb.learn.markov([same], rows, optimizer=pb.learn.PartialEM(inner_steps=2))
     >>> round(fit.weights["same"], 4), fit.converged
     (0.4055, True)
     """
@@ -72,7 +72,7 @@ class ExpectationMaximization:
 OptimizerLike: TypeAlias = (
     Ascent
     | Literal["l-bfgs", "conjugate-gradient", "steepest", "newton", "proximal", "ips", "gis", "ipf"]
-    | ExpectationMaximization
+    | PartialEM
     | Literal["em", "cutting-plane", "frank-wolfe", "perceptron"]
     | None
 )
@@ -111,7 +111,7 @@ def climb(climbed: Climb, optimizer: OptimizerLike, start: Floats | Run[AscentSt
     """Climb from a start, or go on with a run, until the gradient vanishes or a limit is met."""
     if isinstance(climbed.objective, SteeredObjective):
         return climbed.objective.run(climbed.penalty, optimizer, start, stops)
-    begin = start if isinstance(start, Run) else Run(climbed.init(start))
+    begin = _taken_up(climbed, start) if isinstance(start, Run) else Run(climbed.init(start))
     if not np.isfinite(begin.state.value):
         raise InvalidArgument(
             "The objective is not finite at the start: a row of the data has a combination of states that the start "
@@ -121,13 +121,24 @@ def climb(climbed: Climb, optimizer: OptimizerLike, start: Floats | Run[AscentSt
     return iterate(step, begin, stops, ends=climbed.ends(stops.tolerance), objective=attrgetter("value"))
 
 
+def _taken_up(climbed: Climb, run: Run[AscentState]) -> Run[AscentState]:
+    """A run to go on with: as it is where it climbed the same, else from its weights, with nothing remembered."""
+    point = getattr(run.state, "point", None)
+    size = climbed.objective.design.num_weights
+    if not isinstance(point, np.ndarray) or point.shape != (size,):
+        raise InvalidArgument(f"resume= takes the run of an earlier fit of the same {size} weights: fit.run.")
+    fresh = climbed.init(point)
+    is_same = abs(fresh.value - run.state.value) <= 1e-9 * max(1.0, abs(fresh.value))
+    return run if is_same else Run(fresh)
+
+
 _OPTIMIZERS = ("l-bfgs", "conjugate-gradient", "steepest", "newton", "proximal", "em", "ipf", "ips", "gis")
 
 
 def _step_of(climbed: Climb, optimizer: OptimizerLike) -> Callable[[AscentState], AscentState]:
     penalty = climbed.penalty
-    if optimizer == "em" or isinstance(optimizer, ExpectationMaximization):
-        em = ExpectationMaximization() if optimizer == "em" else optimizer
+    if optimizer == "em" or isinstance(optimizer, PartialEM):
+        em = PartialEM() if optimizer == "em" else optimizer
         return lambda state: em.step(climbed, state)
     if optimizer == "proximal" or (optimizer is None and penalty.group_rates.any()):
         return lambda state: _proximal_step(climbed, state)
@@ -362,7 +373,7 @@ def _is_at_top(design: Design, counts: Floats, sign: float) -> Flags:
     has_zero = np.bincount(pair, minlength=pairs.size) < num_live  # entries at which the feature is zero are not listed
     top = np.where(has_zero, 0.0, -np.inf)
     np.maximum.at(top, pair, values)
-    below = np.bincount(pair, counts[entries] * (values < top[pair]), minlength=pairs.size)
+    below = np.bincount(pair, counts[entries] * (values < top[pair]), minlength=pairs.size).astype(np.float64)
     below += np.where(has_zero & (top > 0), rows - np.bincount(pair, counts[entries], minlength=pairs.size), 0.0)
     total = np.bincount(pairs % max(1, design.num_weights), below, minlength=design.num_weights)
     return total <= WEIGHT_NOISE * max(1.0, float(counts.max(initial=0.0)))

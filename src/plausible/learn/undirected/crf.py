@@ -15,7 +15,7 @@ from plausible.base.method_names import keyword_hints
 from plausible.base.options import read_names
 from plausible.data.columns import decode
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, counted
+from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.inference.budget import Budget
 from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engines import Engine, check_engine
@@ -71,7 +71,8 @@ class FieldFit(HasRun):
         """
         design, point = self._ground(data)
         states = self._sample(design).best(design.logs(point)).reshape(-1, len(self._form.targets))
-        return decode(dict(zip(self._form.targets, states.T, strict=True)), self._form.targets)
+        found = decode(dict(zip(self._form.targets, states.T, strict=True)), self._form.targets)
+        return found if (index := _index_of(data)) is None else found.set_axis(index)
 
     def predict_marginals(self, data: TableLike) -> dict[str, pd.DataFrame]:
         """P(target | inputs) of each target: a row for each row, a column for each state."""
@@ -90,6 +91,7 @@ class FieldFit(HasRun):
             name: pd.DataFrame(
                 np.array([found[place] for place in range(number, len(design.variables), len(names))]),
                 columns=list(self._form.targets[name].states),
+                index=_index_of(data),
             )
             for number, name in enumerate(names)
         }
@@ -166,7 +168,7 @@ class FieldFit(HasRun):
         stated = {name: variable for name, variable in known.items() if name in table.variables}
         if missing := [name for name in self._form.inputs if name not in table.variables]:
             raise InvalidArgument(f"The data have no column {missing[0]!r}, which is an input of this field.")
-        return Table.read(data, stated)
+        return _refuse_weights(Table.read(data, stated))
 
     def _ground(self, data: TableLike) -> tuple[Design, Floats]:
         return self._form.ground(self._table(data)), self.run.state.point
@@ -178,6 +180,19 @@ class FieldFit(HasRun):
     def __repr__(self) -> str:
         ended = f"{self.stopped_by} after {counted(self.num_steps, 'step')}"
         return f"<FieldFit: {counted(len(self.weights), 'weight')}, objective {self.objective:.6g}, {ended}>"
+
+
+def _index_of(data: TableLike) -> Any:
+    """The labels of rows, where the data are a pandas frame."""
+    import pandas as pd
+
+    return data.index if isinstance(data, pd.DataFrame) else None
+
+
+def _refuse_weights(table: Table) -> Table:
+    if table.weights is not None:
+        raise NotSupported("A conditional random field takes each row once: repeat rows in the place of weights.")
+    return table
 
 
 @keyword_hints
@@ -237,7 +252,7 @@ def learn_crf(
     stops = Stops(tolerance, max_steps, time_limit, progress)
     table = Table.read(data)
     declared = {variable.name: variable for variable in variables if variable.name in table.variables}
-    table = Table.read(data, declared) if declared else table
+    table = _refuse_weights(Table.read(data, declared) if declared else table)
     form = FieldForm.of(read_features(features), read_names("targets", targets), table.variables)
     design = form.ground(table)
     if not isinstance(engine, Optimizer):

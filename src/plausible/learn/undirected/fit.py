@@ -37,8 +37,8 @@ class MarkovFit(HasRun):
     objective: float  # What was climbed, with the logarithm of the prior: a total over rows
     kind: str  # Whether that is "exact", a "lower bound" or "upper bound" on it, or an "approximation"
     moment_gap: float  # The largest difference between a mean of a feature in the data and in the model, prior minded
-    #: By how much -ℓ/M exceeds the entropy of the model: zero where moments match, and then no distribution with these
-    #: moments has more entropy; nan where log Z was not computed exactly. For margins that of their quadratic program.
+    #: -ℓ/M less the entropy of the model: zero where moments match, and then no distribution with these moments has
+    #: more entropy; on the way there, and with a prior, it is no bound. Nan where log Z was not computed exactly.
     duality_gap: float
     infinite: Mapping[str, float]  # The weights for which the likelihood has no finite best: name -> inf or -inf
     num_inferences: int  # How many inferences a step took

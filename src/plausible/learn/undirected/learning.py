@@ -16,7 +16,7 @@ from plausible.base.options import Seed, check_count, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import DataLike, TableStatistics
-from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.errors import InvalidArgument, ModelContradicted, NotSupported, TooLarge, UnknownVariable
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.base_graph import BaseGraph
 from plausible.graphs.cliques import maximal_cliques
@@ -96,7 +96,7 @@ def learn_markov(
     optimizer
         "l-bfgs" (the default where the prior is smooth), "conjugate-gradient", "steepest", "newton", "proximal" (the
         default for group priors), "ipf" (free tables without a prior), "ips", "gis", or
-        "em" where cells are missing (`ExpectationMaximization(inner_steps)`).
+        "em" where cells are missing (`PartialEM(inner_steps)`).
     variables
         States of variables where the data do not say them, and hidden variables, which have no column.
     start
@@ -129,6 +129,7 @@ def learn_markov(
     if objective == "pseudo-moment-matching":
         return _matched(source, penalty)
     method, first = read_objective(objective), _first(source, model, start)
+    refuse_ruled_out(source)
     goal = method.on(source)
     infinite: dict[str, float] = {}
     if seen is not None:
@@ -154,8 +155,23 @@ def learn_markov(
         limited = Stops(tolerance, max_steps, clock.seconds_left if math.isfinite(clock.deadline) else None, progress)
         return climb(climbed, optimizer, begin, limited)
 
+    if resume is not None and not isinstance(resume, Run):
+        raise InvalidArgument("resume= takes the run of an earlier fit: fit.run.")
     run = climb(climbed, optimizer, resume, stops) if resume is not None else best_run(run_from, begins, time_limit)[0]
     return finished(source, method, climbed, run, infinite)
+
+
+def refuse_ruled_out(source: Sample) -> None:
+    """Refuse complete rows with a combination of states that the start rules out by a zero."""
+    design = source.design
+    if not source.is_complete or np.isfinite(design.base).all():
+        return
+    for entry in np.flatnonzero(~np.isfinite(design.base) & (source.counts > 0)).tolist():
+        number = int(np.searchsorted(design.starts, entry, side="right")) - 1
+        variables = design.scope_variables(number)
+        cell = np.unravel_index(entry - int(design.starts[number]), [one.num_states for one in variables])
+        states = ", ".join(f"{one.name}={one.states[int(at)]}" for one, at in zip(variables, cell, strict=True))
+        raise ModelContradicted(f"The network rules {states} out by a zero, but {source.counts[entry]:g} rows have it.")
 
 
 def _with_pseudo_data(source: Sample, goal: Objective, seen: PseudoData) -> Objective:

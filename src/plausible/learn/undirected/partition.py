@@ -271,7 +271,7 @@ class MessagePartition(Part):
         self._state, self._estimate = run.state, self._engine.estimate_from(problem, run.state)
         if run.state.is_contradictory:
             raise ImpossibleEvidence("All assignments are ruled out: the tables are zero everywhere.")
-        beliefs = np.concatenate([factor_beliefs(run.state), *variable_beliefs(run.state)])
+        beliefs = np.concatenate([factor_beliefs(run.state), *variable_beliefs(run.state), [1.0]])
         return float(self._estimate), np.asarray(self._reader @ beliefs)
 
 
@@ -293,7 +293,8 @@ def _message_reader(design: Design, problem: Problem, state: MessageState) -> cs
     for number, scope in enumerate(design.scopes):
         wide = [place_of[names[place]] for place in scope if design.sizes[place] > 1]
         if len(wide) <= 1:
-            first = int(graph.logs.size + graph.variables["start"][wide[0]]) if wide else 0
+            # what has one state only is certain: the number behind all beliefs
+            first = int(graph.logs.size) + int(graph.variables["start"][wide[0]] if wide else graph.fields.size)
             cells = np.arange(int(design.starts[number + 1] - design.starts[number]))
             rows.append(int(design.starts[number]) + cells)
             columns.append(first + cells)
@@ -304,7 +305,7 @@ def _message_reader(design: Design, problem: Problem, state: MessageState) -> cs
         axes = [hosts[home].index(variable) for variable in wide]
         rows.append(int(design.starts[number]) + np.ravel_multi_index([at[a] for a in axes], [shape[a] for a in axes]))
         columns.append(int(graph.factors["table"][home]) + np.arange(math.prod(shape)))
-    width = int(graph.logs.size + graph.fields.size)
+    width = int(graph.logs.size + graph.fields.size) + 1
     where, which = np.concatenate(rows), np.concatenate(columns)
     return csr_array((np.ones(where.size), (where, which)), shape=(design.num_entries, width))
 

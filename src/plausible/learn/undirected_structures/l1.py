@@ -164,13 +164,17 @@ def _learned(
     )
     chosen = runs[best]
     steps = sum(run.num_steps for run in runs)
-    whole = Run(chosen.state, steps, runs[-1].stopped_by, tuple(scores), clock.seconds)
+    is_cut = len(runs) < len(listed) and runs[-1].stopped_by == CONVERGED
+    whole = Run(chosen.state, steps, "time limit" if is_cut else runs[-1].stopped_by, tuple(scores), clock.seconds)
+    features = [task.candidates[place] for place in sorted(chosen.state.active)]
+    refit = partial(task.fit, features, objective, None, chosen.state.fit.weights, task.stops.tolerance)
+    is_kept = len(listed) == 1 or score == "cross-validation"  # then the penalty is part of what was chosen
     return MarkovStructure(
         "l1",
         graphs[best],
         whole,
-        f"penalised {objective} at the chosen strength",
-        partial(kept_fit, chosen.state.fit),
+        f"penalised {objective} at the chosen strength" if is_kept else f"{objective} without the penalty",
+        partial(kept_fit, chosen.state.fit) if is_kept else refit,
         objective,
         scores[best],
         path,
