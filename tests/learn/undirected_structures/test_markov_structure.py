@@ -357,3 +357,15 @@ def test_greedy_takes_a_triple_where_pairs_say_nothing():
     found = pb.learn.markov_structure(frame, "greedy", candidates=[*pairs, ("A", "B", "C")])
     assert found.graph.num_edges == 3
     assert found.trace[1] == found.score  # in one move
+
+
+def test_the_network_of_a_chosen_strength_is_fitted_without_the_penalty():
+    """Strengths are compared by scores of graphs, so the network is that of the graph: its pairs are the data's."""
+    rng = np.random.default_rng(1)
+    rows = pd.DataFrame(rng.integers(0, 2, (400, 4)), columns=list("abcd"))
+    rows["b"] = np.where(rng.random(400) < 0.5, rows.a, rows.b)
+    found = pb.learn.markov_structure(rows)
+    assert found.graph.edges == (("a", "b"),)
+    seen = pd.crosstab(rows.a, rows.b).to_numpy() / 400
+    assert found.network.query(["a", "b"]).values == pytest.approx(seen, abs=1e-3)
+    assert pb.learn.markov_structure(rows, time_limit=0.0).stopped_by == "time limit"
