@@ -100,7 +100,11 @@ def run_learn(
         ),
     ] = None,
     markov: Annotated[
-        bool, option("An undirected network: --method is l1, chow-liu or tests, --graph 'A - B - C'.", "--markov")
+        bool,
+        option(
+            "An undirected network: --method is l1, chow-liu, tests, greedy or neighbourhood; --graph 'A - B - C'.",
+            "--markov",
+        ),
     ] = False,
     graph: Annotated[
         str | None,

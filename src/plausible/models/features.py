@@ -28,7 +28,7 @@ class Feature(Frozen):
     Parameters
     ----------
     scope
-        Names of variables, or several such lists, for places that share the weight.
+        Names of variables, one alone or a list, or several such lists, for places that share the weight.
     function
         Any real function of the states, in the order of the scope, or a table of its values. Left out, each assignment
         to the scope has a weight of its own, shared by all places: a free table.
@@ -51,7 +51,10 @@ class Feature(Frozen):
     __slots__ = ("_has_name", "function", "name", "scopes")
 
     def __init__(
-        self, scope: Sequence[str] | Sequence[Sequence[str]], function: FeatureValues = None, name: str | None = None
+        self,
+        scope: str | Sequence[str] | Sequence[Sequence[str]],
+        function: FeatureValues = None,
+        name: str | None = None,
     ) -> None:
         self.scopes = _read_scopes(scope)
         self.function = function if function is None or callable(function) else _read_table(function, self.scopes[0])
@@ -98,8 +101,14 @@ class Feature(Frozen):
 
     def _number(self, assignment: tuple[Any, ...]) -> float:
         assert callable(self.function)
-        value = self.function(*assignment)
         place = ", ".join(f"{n}={s!r}" for n, s in zip(self.scopes[0], assignment, strict=True))
+        try:
+            value = self.function(*assignment)
+        except Exception as error:
+            raise InvalidArgument(
+                f"The function of the feature {self.name!r} fails at {place}: {error}. It takes the {len(assignment)} "
+                "values of its scope, in order."
+            ) from error
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -129,8 +138,8 @@ class Feature(Frozen):
 
 
 def _read_scopes(scope: Any) -> tuple[tuple[str, ...], ...]:
-    listed = scope if isinstance(scope, str) else list(scope) if isinstance(scope, Iterable) else [scope]
-    is_one = isinstance(listed, str) or all(isinstance(name, str) for name in listed)
+    listed = [scope] if isinstance(scope, str) else list(scope) if isinstance(scope, Iterable) else [scope]
+    is_one = all(isinstance(name, str) for name in listed)
     scopes = tuple(read_names("scope", names) for names in ([listed] if is_one else listed))
     if not scopes or not all(scopes):
         raise InvalidArgument("A feature has at least one variable: Feature(['A', 'B'], function).")

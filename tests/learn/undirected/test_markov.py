@@ -403,6 +403,8 @@ def test_runs_go_on_where_they_stopped():
         ([["A"]], {"A": [0, 1]}, {"optimizer": "ipf", "engine": pb.LoopyBP()}, "leave objective="),
         ([["A"]], {"A": [0, 1]}, {"prior": 3.0}, "is no prior"),
         ([["A"]], {"A": [0, 1]}, {"start": {"B=0": 1.0}}, "start= names it"),
+        ([["A"]], {"A": [0, 1]}, {"start": {"A=0": math.nan}}, "must be a number"),
+        ([pb.Feature("A", lambda a, b: 1.0, name="two")], {"A": [0, 1]}, {}, "'two' fails at A=0"),
         ([["A"]], {"A": [0, None, 1]}, {"objective": "pseudolikelihood"}, "cells are missing"),
         ([], {"A": [0, 1]}, {}, "no features"),
         (3, {"A": [0, 1]}, {}, "no undirected model"),

@@ -369,3 +369,11 @@ def test_the_network_of_a_chosen_strength_is_fitted_without_the_penalty():
     seen = pd.crosstab(rows.a, rows.b).to_numpy() / 400
     assert found.network.query(["a", "b"]).values == pytest.approx(seen, abs=1e-3)
     assert pb.learn.markov_structure(rows, time_limit=0.0).stopped_by == "time limit"
+
+
+def test_ids_are_left_out_of_a_search_unless_they_are_named():
+    """A column with a value of its own for each row says nothing about the others."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.integers(0, 2, (60, 2)), columns=["a", "b"]).assign(id=[f"row {i}" for i in range(60)])
+    with pytest.warns(pb.PlausibleWarning, match="id"):
+        assert list(pb.learn.markov_structure(rows, "chow-liu").graph.nodes) == ["a", "b"]

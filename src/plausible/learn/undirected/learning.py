@@ -12,7 +12,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.method_names import keyword_hints
-from plausible.base.options import Seed, check_count, generator_of
+from plausible.base.options import Seed, check_count, check_number, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import DataLike, TableStatistics
@@ -277,7 +277,8 @@ def _first(source: Sample, model: ModelLike, start: Mapping[str, float] | None) 
     for name, value in (start or {}).items():
         if name not in place_of:
             raise UnknownVariable.named(name, place_of, "the weights, though start= names it")
-        point[place_of[name]] = value if math.isfinite(value) else 0.0
+        check_number(f"start[{name!r}]", value)
+        point[place_of[name]] = value
     return point
 
 

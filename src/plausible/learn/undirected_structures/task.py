@@ -12,7 +12,7 @@ import numpy as np
 
 from plausible.base.options import Seed
 from plausible.data.statistics import Statistics
-from plausible.data.table import TableLike
+from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.graphs import UndirectedGraph
@@ -62,6 +62,10 @@ class Task:
         **options: Any,
     ) -> Task:
         """All as given by the caller: candidates are pairs, larger scopes, or features."""
+        if not isinstance(data, Statistics) and candidates is None:  # ids and dates are left out, unless they are named
+            data = Table.for_learning(
+                data, [str(name) for edge in read_pairs(required, UndirectedGraph)[1] for name in edge]
+            )
         statistics = data if isinstance(data, Statistics) else TableStatistics(data)
         if statistics.continuous:
             raise NotSupported(
