@@ -10,9 +10,9 @@ from scipy.optimize import minimize
 
 import plausible as pb
 from plausible.learn.undirected.design import Design
+from plausible.learn.undirected.engine_partition import EnginePartition, MessagePartition
 from plausible.learn.undirected.named_objectives import read_objective
 from plausible.learn.undirected.objectives import Sample
-from plausible.learn.undirected.partition import EnginePartition, MessagePartition
 
 
 def chain_rows():

@@ -13,6 +13,7 @@ from plausible.base.arrays import Codes, Floats, Ints, starts_of
 from plausible.data.statistics import Request, Statistics, in_order
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.factors import Factor
+from plausible.inference.problem import strides_of
 from plausible.models import MarkovNetwork
 from plausible.models.features import Feature
 from plausible.models.log_linear import gibbs_factors
@@ -99,15 +100,19 @@ class Design:
             table[start:end] = np.asarray(counts, dtype=np.float64).ravel()
         return table
 
+    @cached_property
+    def axes(self) -> tuple[Ints, Ints, Ints]:
+        """Where each scope begins in a list of the variables of all scopes; that list; and how far states lie apart."""
+        starts = starts_of(map(len, self.scopes))
+        flat = np.array([place for scope in self.scopes for place in scope], dtype=np.int64)
+        return starts, flat, strides_of(self.sizes[flat], starts) if flat.size else flat
+
     def positions(self, codes: Codes | Ints) -> Ints:
         """For each row of states the place of its entry in each table: an array over rows and scopes."""
-        columns = [np.zeros(len(codes), dtype=np.int64)] * len(self.scopes)
-        for number, scope in enumerate(self.scopes):
-            place = np.zeros(len(codes), dtype=np.int64)
-            for variable in scope:
-                place = place * int(self.sizes[variable]) + codes[:, variable]
-            columns[number] = place + int(self.starts[number])
-        return np.stack(columns, axis=1) if columns else np.zeros((len(codes), 0), dtype=np.int64)
+        starts, flat, strides = self.axes
+        if not self.scopes:
+            return np.zeros((len(codes), 0), dtype=np.int64)
+        return np.asarray(np.add.reduceat(codes[:, flat] * strides, starts[:-1], axis=1) + self.starts[:-1])
 
     def scope_variables(self, number: int) -> tuple[Variable, ...]:
         """The variables of a scope."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -138,7 +139,7 @@ class MarginState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Way:
+class _Way(ABC):
     goal: MarginObjective
     precisions: Floats  # 1/v of each weight
 
@@ -154,9 +155,9 @@ class _Way:
         """A state; gradients there are none."""
         return MarginState(num_steps, point, value, np.full(point.size, math.nan), gap, memory)
 
+    @abstractmethod
     def step(self, state: MarginState) -> MarginState:
         """A pass over all rows."""
-        raise NotImplementedError
 
 
 def _precisions(penalty: Penalty) -> Floats:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Ints, starts_of
+from plausible.base.arrays import Codes, Floats, Ints
 from plausible.base.options import check_number, read_blocks
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, suggestion
@@ -24,15 +24,13 @@ from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.engines import Engine
 from plausible.inference.optimization.graph_cuts import GraphCut
-from plausible.inference.problem import strides_of
 from plausible.inference.propagation.belief_propagation import SumProductEngine
-from plausible.kernels.local_sums import Tables, add_local_sums
 from plausible.learn.undirected.design import Design
+from plausible.learn.undirected.engine_partition import EnginePartition, MessagePartition
+from plausible.learn.undirected.local_partitions import LocalPartitions
 from plausible.learn.undirected.partition import (
     BestPartition,
-    EnginePartition,
     Kind,
-    MessagePartition,
     MixedPartition,
     Part,
     PiecewisePartition,
@@ -91,9 +89,8 @@ class Sample:
         if self.statistics is not None:
             return self.design.counts(self.statistics)
         counts, (codes, weights) = np.zeros(self.design.num_entries), self.rows
-        for places, weight in zip(self.design.positions(codes), weights, strict=True):
-            counts[places] += weight
-        return counts
+        places = self.design.positions(codes)
+        return counts + np.bincount(places.ravel(), np.repeat(weights, places.shape[1]), minlength=counts.size)
 
     @cached_property
     def feature_totals(self) -> Floats:
@@ -398,50 +395,6 @@ class SubmodelLikelihood(ObjectiveMethod):
         return Objective(data.design, data.feature_totals, ((-data.repeats, part),), data.total)
 
 
-class LocalPartitions(Part):
-    """Σ_m w_m Σ_j log Σ_{x_j} Π φ(x_j, others as in row m): what the pseudolikelihood subtracts."""
-
-    __slots__ = ("_rows", "_tables", "_targets", "_weights")
-
-    def __init__(self, design: Design, rows: Codes, weights: Floats, targets: Sequence[int]) -> None:
-        self._rows, self._weights = rows, weights
-        self._tables = _kernel_tables(design)
-        held = np.diff(self._tables.holder_starts) > 0
-        self._targets = np.array([place for place in targets if held[place]], dtype=np.int64)
-        lonely = [place for place in targets if not held[place]]
-        if lonely:
-            name = list(design.variables)[lonely[0]]
-            raise InvalidArgument(f"{name!r} is in no feature: give it one, such as Feature([{name!r}]).")
-
-    @property
-    def kind(self) -> Kind:
-        """It is what it says."""
-        return "exact"
-
-    @property
-    def num_inferences(self) -> int:
-        """No inference but sums over single variables."""
-        return 0
-
-    def at(self, logs: Floats) -> tuple[float, Floats]:
-        """The sum, and the counts of entries that it expects."""
-        expected, sums = np.zeros(logs.size), np.empty(len(self._rows))
-        add_local_sums(self._tables, self._rows, self._weights, self._targets, logs, expected, sums)
-        return float(self._weights @ sums), expected
-
-
-def _kernel_tables(design: Design) -> Tables:
-    starts = starts_of(map(len, design.scopes))
-    flat = np.array([place for scope in design.scopes for place in scope], dtype=np.int64)
-    strides = strides_of(design.sizes[flat], starts) if flat.size else flat
-    table_of = np.repeat(np.arange(len(design.scopes)), np.diff(starts))
-    order = np.argsort(flat, kind="stable")
-    holder_starts = starts_of(np.bincount(flat, minlength=len(design.sizes)).tolist())
-    return Tables(
-        starts, flat, strides, design.starts[:-1].copy(), holder_starts, table_of[order], strides[order], design.sizes
-    )
-
-
 def _hiding(data: Sample, rows: Codes, weights: Floats, hidden: Iterable[int]) -> Part:
     """Σ_m w_m log Z(row without some variables)."""
     kept = rows.copy()
@@ -450,6 +403,7 @@ def _hiding(data: Sample, rows: Codes, weights: Floats, hidden: Iterable[int]) -
 
 
 def places_of(names: Sequence[str], design: Design, option: str) -> set[int]:
+    """The places of variables that an option names; refuses others, and none."""
     place_of = {name: place for place, name in enumerate(design.variables)}
     listed = [names] if isinstance(names, str) else list(names)
     if not listed:

@@ -8,8 +8,8 @@ import numpy as np
 
 from plausible.base.arrays import Codes, Floats, starts_of
 from plausible.learn.undirected.design import Design
+from plausible.learn.undirected.local_partitions import LocalPart
 from plausible.learn.undirected.objectives import Objective, ObjectiveMethod, Sample
-from plausible.learn.undirected.partition import Kind, Part
 
 _ROWS_AT_ONCE = 1024
 #: Stands for the logarithm of zero: products with minus infinity would be no numbers.
@@ -29,7 +29,7 @@ class PairwisePseudolikelihood(ObjectiveMethod):
         return Objective(design, design.expected(data.counts * times), parts, data.total, is_own=True)
 
 
-class PairSums(Part):
+class PairSums(LocalPart):
     """Σ_m w_m Σ_j log Σ_{x_j} Π φ(x_j, others as in row m), where tables are over pairs and single variables."""
 
     __slots__ = ("_firsts", "_is_pair", "_lefts", "_rights", "_rows", "_sizes", "_weights")
@@ -46,16 +46,6 @@ class PairSums(Part):
             rights[start:end] = self._firsts[scope[-1]] + cells[-1]
         self._lefts, self._rights = lefts, rights
         self._is_pair = np.repeat([len(scope) == 2 for scope in design.scopes], np.diff(design.starts))
-
-    @property
-    def kind(self) -> Kind:
-        """It is what it says."""
-        return "exact"
-
-    @property
-    def num_inferences(self) -> int:
-        """No inference but sums over single variables."""
-        return 0
 
     def at(self, logs: Floats) -> tuple[float, Floats]:
         """The sum, and the counts of entries that it expects."""
