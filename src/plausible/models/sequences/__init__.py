@@ -1,0 +1,1 @@
+"""Models of what happens in time: one question, one reader of rows."""

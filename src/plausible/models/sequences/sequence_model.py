@@ -1,0 +1,107 @@
+"""What all models in time have in common: rows are read once, and their likelihood comes step by step."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.base.frozen import Frozen
+from plausible.data.sequences import Sequences, SequencesLike
+from plausible.errors import ImpossibleEvidence
+from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class SequenceModel(Frozen, ABC):
+    """A model of sequences of any lengths, in which each step is a row.
+
+    Methods take rows as `rows`: a table in which each row is a step, or a list of such tables, each of them a sequence.
+    Where the model observes only one variable, a list of its values will do, or a list of such lists. Missing cells are
+    not observed; a cell may be a collection of states or a `likelihood`. `sequence=` and `time=` name the columns that
+    say which sequence a row belongs to and when it comes in it. Where times lack a step, `gaps=` says what to do:
+    "refuse" the rows, "fill" in a step at which nothing is observed, or "ignore" it.
+
+    Answers have the order and the index of the rows. What is known at the first step before its observation is the
+    model's initial distribution.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable, of all columns that rows may have."""
+
+    @property
+    def _place(self) -> str:
+        """What errors call the model."""
+        return f"this {type(self).__name__}"
+
+    def _read(self, rows: SequencesLike, sequence: str | None, time: str | None, gaps: str) -> Sequences:
+        """The rows as every question needs them."""
+        return Sequences.read(rows, self.variables, sequence=sequence, time=time, gaps=gaps, place=self._place)
+
+    @abstractmethod
+    def _step_log_likelihoods(self, sequences: Sequences) -> Floats:
+        """log p(o_t | o_1 ... o_t-1) of each step; -inf at the first step that is impossible, and NaN after it."""
+
+    def log_likelihood(
+        self, rows: SequencesLike, *, sequence: str | None = None, time: str | None = None, gaps: str = "refuse"
+    ) -> float:
+        """log P(rows), of all sequences together; -inf where they are impossible."""
+        return float(self.log_likelihoods(rows, sequence=sequence, time=time, gaps=gaps).sum())
+
+    def log_likelihoods(
+        self, rows: SequencesLike, *, sequence: str | None = None, time: str | None = None, gaps: str = "refuse"
+    ) -> pd.Series[float]:
+        """log P(rows) of each sequence."""
+        sequences = self._read(rows, sequence, time, gaps)
+        steps = self._step_log_likelihoods(sequences)
+        is_impossible = np.isneginf(steps)
+        finite = np.append(0.0, np.cumsum(np.where(np.isfinite(steps), steps, 0.0)))
+        totals = np.diff(finite[sequences.starts])
+        counts = np.diff(np.append(0, np.cumsum(is_impossible))[sequences.starts])
+        return sequences.each_sequence(np.where(counts > 0, -np.inf, totals), "log_likelihood")
+
+    def step_log_likelihoods(
+        self, rows: SequencesLike, *, sequence: str | None = None, time: str | None = None, gaps: str = "refuse"
+    ) -> pd.Series[float]:
+        """log P(row | the rows before it in its sequence) of each step: how surprising each one is.
+
+        It is -inf at the first step that is impossible, and NaN at those after it.
+        """
+        sequences = self._read(rows, sequence, time, gaps)
+        return sequences.series(self._step_log_likelihoods(sequences), "log_likelihood")
+
+
+def refuse_impossible(sequences: Sequences, step_log_likelihoods: Floats) -> None:
+    """The error for the first step that what came before it rules out, where there is one."""
+    is_impossible = np.isneginf(step_log_likelihoods)
+    if is_impossible.any():
+        step = int(np.argmax(is_impossible))
+        observed: dict[str, Any] = {name: _cell(sequences, name, step) for name in sequences.variables}
+        told = ", ".join(f"{name}={value!r}" for name, value in observed.items() if value is not None)
+        raise ImpossibleEvidence(
+            f"The observations have probability zero from {sequences.where(step)} on: after the steps before it, "
+            f"{told} is impossible under the model. Look at its zeros, or learn it with a prior that leaves none."
+        )
+
+
+def _cell(sequences: Sequences, name: str, step: int) -> Any:
+    """What was observed of a variable at a step; None where nothing was."""
+    variable, cell = sequences.variables[name], sequences.columns[name][step]
+    if variable.is_continuous:
+        return None if np.isnan(cell) else float(cell)
+    if cell >= 0:
+        return variable.states[cell]
+    soft = sequences.soft.get(name)
+    open_to = [] if soft is None else soft.weights[soft.steps == step]
+    return (
+        [state for state, weight in zip(variable.states, open_to[0], strict=True) if weight] if len(open_to) else None
+    )

@@ -1,0 +1,137 @@
+"""Rows in time come in order of sequence and time, and answers go back to the rows as they were given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from plausible import likelihood
+from plausible.data.sequences import Sequences
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
+from plausible.variables import Variable
+
+RAIN = Variable("rain", ["no", "yes"])
+KNOWN = {"rain": RAIN}
+
+
+def _shuffled(seed: int) -> tuple[pd.DataFrame, dict[str, list[int]]]:
+    """Rows of three sequences in random order, and the cells of each sequence by its time."""
+    rng = np.random.default_rng(seed)
+    truth = {name: rng.integers(0, 2, size).tolist() for name, size in (("a", 5), ("b", 1), ("c", 7))}
+    rows = [(name, 3 + 2 * t, RAIN.states[state]) for name, states in truth.items() for t, state in enumerate(states)]
+    frame = pd.DataFrame(rows, columns=["id", "day", "rain"]).sample(frac=1, random_state=seed)
+    return frame, truth
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_in_any_order_are_the_sequences_that_their_times_tell(seed: int) -> None:
+    """However rows are shuffled, each sequence has its cells in the order of its times."""
+    frame, truth = _shuffled(seed)
+    read = Sequences.read(frame, KNOWN, sequence="id", time="day")
+    spans = [read.columns["rain"][a:b].tolist() for a, b in zip(read.starts, read.starts[1:], strict=False)]
+    assert dict(zip(read.labels, spans, strict=True)) == truth
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_answer_stands_at_the_row_that_it_is_for(seed: int) -> None:
+    """A value computed for each step comes back with the index of the rows, beside the cell it was computed from."""
+    frame, _ = _shuffled(seed)
+    read = Sequences.read(frame, KNOWN, sequence="id", time="day")
+    answer = read.frame(read.weights("rain"), RAIN.states)
+    assert answer.index.equals(frame.index)
+    assert (answer["yes"] == (frame["rain"] == "yes")).all()
+    assert read.series(read.columns["rain"]).tolist() == (frame["rain"] == "yes").astype(int).tolist()
+
+
+def test_polars_tables_lists_and_frames_of_each_sequence_are_read_alike() -> None:
+    """All ways to give the same steps are the same steps."""
+    cells = [["no", "yes", None], ["yes"]]
+    long = {"id": [1, 1, 1, 2], "rain": [*cells[0], *cells[1]]}
+    given = [
+        Sequences.read(long, KNOWN, sequence="id"),
+        Sequences.read(pl.DataFrame(long), KNOWN, sequence="id"),
+        Sequences.read(cells, KNOWN),
+        Sequences.read([{"rain": each} for each in cells], KNOWN),
+        Sequences.read([Table.read({"rain": each}, [RAIN]) for each in cells], KNOWN),
+    ]
+    for read in given:
+        assert read.columns["rain"].tolist() == [0, 1, -1, 1]
+        assert read.starts.tolist() == [0, 3, 4]
+
+
+def test_a_cell_may_be_a_collection_or_a_likelihood() -> None:
+    """Cells that leave states open weigh them; the position there is missing."""
+    read = Sequences.read(["no", {"no", "yes"}, likelihood([0.2, 0.8]), None], KNOWN)
+    assert read.columns["rain"].tolist() == [0, -1, -1, -1]
+    assert read.weights("rain").tolist() == [[1, 0], [1, 1], [0.2, 0.8], [1, 1]]
+
+
+def test_missing_steps_are_refused_filled_or_ignored() -> None:
+    """`gaps` decides; filled steps are not observed, and answers have them."""
+    rows = {"day": [1, 2, 5], "rain": ["no", "yes", "no"]}
+    with pytest.raises(InvalidArgument, match=r"between row 1 \(time 2\) and row 2 \(time 5\).*gaps='fill'"):
+        Sequences.read(rows, KNOWN, time="day")
+    filled = Sequences.read(rows, KNOWN, time="day", gaps="fill")
+    assert filled.columns["rain"].tolist() == [0, 1, -1, -1, 0]
+    assert filled.frame(filled.weights("rain"), RAIN.states).index.tolist() == [1, 2, 3, 4, 5]
+    assert Sequences.read(rows, KNOWN, time="day", gaps="ignore").num_steps == 3
+
+
+@pytest.mark.parametrize(
+    ("times", "later"),
+    [
+        ([2, 4, 6], [8, 10]),
+        ([0.1, 0.2, 0.3], [0.4, 0.5]),
+        (["2024-01-31", "2024-02-29", "2024-03-31"], ["2024-04-30", "2024-05-31"]),
+        (["2024-01-15", "2024-02-15", "2024-04-15"], ["2024-05-15", "2024-06-15"]),
+        (["2024-02-27", "2024-02-28", "2024-02-29"], ["2024-03-01", "2024-03-02"]),
+        (pd.period_range("2024Q1", periods=3, freq="Q"), pd.period_range("2024Q4", periods=2, freq="Q")),
+    ],
+    ids=["numbers", "fractions", "month ends", "months", "days", "quarters"],
+)
+def test_times_after_the_last_step_go_on_as_before(times: list[object], later: list[object]) -> None:
+    """The calendar and the unit of the times given are kept."""
+    read = Sequences.read({"t": times, "rain": ["no"] * 3}, KNOWN, time="t", gaps="fill")
+    ahead = read.ahead(np.zeros((1, 2, 1)), ["x"]).index
+    expected = pd.Index(later)
+    assert np.allclose(ahead, expected) if ahead.dtype.kind == "f" else (ahead == expected.astype(ahead.dtype)).all()
+
+
+def test_errors_name_the_sequence_and_the_row() -> None:
+    """What can't be read is named with its place."""
+    with pytest.raises(InvalidArgument, match=r"Rows 0 and 2 have the same time, 1, in sequence 'a'"):
+        Sequences.read({"id": list("aba"), "t": [1, 1, 1], "rain": ["no"] * 3}, KNOWN, sequence="id", time="t")
+    with pytest.raises(InvalidArgument, match="Row 1 belongs to no sequence"):
+        Sequences.read({"id": ["a", None], "rain": ["no"] * 2}, KNOWN, sequence="id")
+    with pytest.raises(InvalidArgument, match="Row 1 has no time in column 't'"):
+        Sequences.read({"t": [1.0, None], "rain": ["no"] * 2}, KNOWN, time="t")
+    with pytest.raises(InvalidArgument, match="not regular"):
+        Sequences.read({"t": [0.0, 1.0, 2.5], "rain": ["no"] * 3}, KNOWN, time="t")
+    with pytest.raises(UnknownVariable, match="time= names it"):
+        Sequences.read({"day": [0], "rain": ["no"]}, KNOWN, time="days")
+    with pytest.raises(UnknownVariable, match="Did you mean 'rain'"):
+        Sequences.read({"rian": ["no"]}, KNOWN)
+    with pytest.raises(UnknownState, match="In row 1: 'maybe'"):
+        Sequences.read(["no", ["maybe"]], KNOWN)
+    with pytest.raises(InvalidArgument, match="each mapping is a row"):
+        Sequences.read([{"rain": "no"}, {"rain": "yes"}], KNOWN)
+    with pytest.raises(InvalidArgument, match="gaps="):
+        Sequences.read(["no"], KNOWN, gaps="skip")
+
+
+def test_no_rows_one_step_and_empty_sequences_are_sequences() -> None:
+    """Nothing observed is not an error."""
+    assert Sequences.read([], KNOWN).starts.tolist() == [0, 0]
+    assert Sequences.read([["no"], []], KNOWN).starts.tolist() == [0, 1, 1]
+    assert Sequences.read({"t": [7], "rain": ["no"]}, KNOWN, time="t").num_steps == 1
+
+
+def test_some_sequences_can_be_taken() -> None:
+    """The chosen sequences, in the order asked for, with their cells."""
+    read = Sequences.read([["no", "yes"], ["yes", {"no", "yes"}, "no"], ["no"]], KNOWN).take([2, 1])
+    assert read.starts.tolist() == [0, 1, 4]
+    assert read.weights("rain").tolist() == [[1, 0], [0, 1], [1, 1], [1, 0]]
+    assert read.labels == (2, 1)
