@@ -1,7 +1,8 @@
 """Write docs/reference.md: every public name with how it is called and the first sentence about it, grouped by use.
 
 Run it with `python docs/make_reference.py` after a public name or its docstring has changed. A room of the library is a
-section, and each file of the room, which holds one idea, is a group under the first line of the file's docstring.
+section, each of its folders, which is a topic, a section in it, and each file, which holds one idea, a group under the
+first line of the file's docstring.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ MAX_DEFAULT = 20
 INTRODUCTION = """# Reference
 
 Every public name, grouped by what it is for, with the parameters of a call; "..." stands for more of them, or for a
-default that is long. `help(name)` tells the rest. Names written `pb.X` are at the top level.
+default that is long. `help(name)` tells the rest. Names written `pb.X` are at the top level, and those of a topic can
+also be had from its folder: `pb.learn.scores.BIC` is `pb.learn.BIC`.
 The [guide](guide.md) shows the everyday ones at work, the [glossary](glossary.md) explains the words. This page is
 written by `python docs/make_reference.py`.
 """
@@ -92,12 +94,14 @@ def reference() -> str:
     """The text of the page."""
     sections = [INTRODUCTION, *_everyday(), *_options()]
     for room, title in ROOMS.items():
+        module = import_module(f"plausible.{room}")
+        folders = {name: getattr(module, name) for name in module.__all__ if inspect.ismodule(getattr(module, name))}
+        of_folders = {name for folder in folders.values() for name in folder.__all__}
         sections.append(f"## {title}: `pb.{room}`\n")
-        handed_back: list[str] = []
-        for heading, lines in sorted(_groups(room, handed_back).items()):
-            sections.append("\n".join([f"**{heading}**\n", *sorted(lines, key=_name_in)]) + "\n")
-        if handed_back:
-            sections.append("\n".join(["**What these hand back**\n", *sorted(handed_back, key=_name_in)]) + "\n")
+        sections += _groups(room, [name for name in module.__all__ if name not in {*folders, *of_folders}])
+        for name, folder in folders.items():
+            topic = _first_paragraph(folder.__doc__ or "").removesuffix(".")
+            sections += [f"### {topic}: `pb.{room}.{name}`\n", *_groups(room, folder.__all__)]
     return "\n".join(sections)
 
 
@@ -125,19 +129,20 @@ def _options() -> Iterator[str]:
     yield "\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n"
 
 
-def _groups(room: str, handed_back: list[str]) -> dict[str, list[str]]:
-    """For each file of a room, by what its docstring says it is for, the lines of its public names.
+def _groups(room: str, names: Iterable[str]) -> Iterator[str]:
+    """For each file that has some of these names of a room, what its docstring says it is for, and the names' lines.
 
-    Records, which nobody makes by hand, go to a list of their own.
+    Records, which nobody makes by hand, come last.
     """
     module = import_module(f"plausible.{room}")
     groups: dict[str, list[str]] = {}
-    for name in module.__all__:
+    for name in names:
         thing = getattr(module, name)
         is_record = inspect.isclass(thing) and vars(thing).get("__repr__") is repr_of_print
-        lines = handed_back if is_record else groups.setdefault(_heading(thing, room), [])
-        lines.append(_line(room, name, thing))
-    return groups
+        groups.setdefault("" if is_record else _heading(thing, room), []).append(_line(room, name, thing))
+    handed_back = groups.pop("", [])
+    for heading, lines in [*sorted(groups.items()), *[("What these hand back", handed_back)] * bool(handed_back)]:
+        yield "\n".join([f"**{heading}**\n", *sorted(lines, key=_name_in)]) + "\n"
 
 
 def _name_in(line: str) -> str:

@@ -16,6 +16,11 @@ import pytest
 import plausible
 
 LAZY_ROOMS = ["graphs", "factors", "inference", "learn", "causal", "utilities", "decisions", "examples", "io", "data"]
+FOLDERS = sorted(
+    f"{room}.{path.parent.name}"
+    for room in LAZY_ROOMS
+    for path in Path(plausible.__file__).parent.glob(f"{room}/*/__init__.pyi")
+)
 PUBLIC = plausible.__all__
 HEAVY = ["numba", "scipy.stats", "pandas", "matplotlib", "networkx", "xarray", "typer", "rich", "polars"]
 
@@ -45,14 +50,24 @@ def test_building_and_asking_a_network_loads_no_heavy_library():
     assert _loaded_by(ASK).isdisjoint(HEAVY)
 
 
+def _stub(module):
+    return Path(module.__file__).with_suffix(".pyi").read_text(encoding="utf-8").replace("(\n", "").replace(",\n)", "")
+
+
 def _homes(module):
     """Where a stub says that each name is, read without the code that loads names: {name: (module, name there)}."""
-    lines = Path(module.__file__).with_suffix(".pyi").read_text(encoding="utf-8").replace("(\n", "").replace(",\n)", "")
+    lines = _stub(module)
     imported = re.findall(r"^from ([\w.]+) import +(\w+) as (\w+)$", lines, re.MULTILINE)
     short = dict(re.findall(r"^(\w+) = (_\w+)$", lines, re.MULTILINE))
     homes = {name: (home, original) for home, original, name in imported}
-    return {name: home for name, home in homes.items() if not name.startswith("_")} | {
-        name: homes[private] for name, private in short.items()
+    taken_over = [
+        _homes(import_module(folder)) for folder in re.findall(r"^from ([\w.]+) import \*$", lines, re.MULTILINE)
+    ]
+    assert len(set().union(*taken_over)) == sum(map(len, taken_over)), "two folders have a name"
+    return {
+        **{name: home for names in taken_over for name, home in names.items()},
+        **{name: home for name, home in homes.items() if not name.startswith("_")},
+        **{name: homes[private] for name, private in short.items()},
     }
 
 
@@ -65,17 +80,39 @@ def test_all_names_can_be_had_and_are_those_that_type_checkers_see():
         assert getattr(plausible, name) is (module or getattr(import_module(home), original))
 
 
-@pytest.mark.parametrize("room", LAZY_ROOMS)
-def test_lazy_rooms_have_the_names_of_their_stubs(room):
-    """Each can be had, is what its file has, and is not the name of a file; anything else is an error."""
+@pytest.mark.parametrize("room", [*LAZY_ROOMS, *FOLDERS])
+def test_lazy_rooms_and_folders_have_the_names_of_their_stubs(room):
+    """Each can be had and is what its file has, also if the file has its name; anything else is an error."""
     module = import_module(f"plausible.{room}")
     homes = _homes(module)
     assert sorted(homes) == module.__all__ == dir(module)
-    for name, (file, original) in homes.items():
-        assert not inspect.ismodule(getattr(module, name)), name
-        assert getattr(import_module(file), original) is getattr(module, name)
+    for name, (home, original) in homes.items():
+        if home == module.__name__:
+            assert getattr(module, name) is import_module(f"{home}.{name}")
+        else:
+            assert getattr(import_module(home), original) is getattr(module, name)
+            assert not inspect.ismodule(getattr(module, name)), name
     with pytest.raises(AttributeError, match="NoSuchName"):
         module.NoSuchName  # noqa: B018
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_room_has_each_name_of_its_folders_from_there(folder):
+    """A name stands in one stub: the room takes over what the folder offers, and nothing from the folder's files."""
+    room, name = import_module(f"plausible.{folder.split('.')[0]}"), f"plausible.{folder}"
+    of_folder = import_module(name)
+    assert getattr(room, folder.split(".")[1]) is of_folder
+    assert set(of_folder.__all__) <= set(room.__all__)
+    assert f"from {name}." not in _stub(room)
+    assert all(home.startswith(f"{name}.") for home, _ in _homes(of_folder).values())
+
+
+@pytest.mark.parametrize("folder", ["inference.posterior", "learn.constraint_based.pc", "causal.discovery.fci"])
+def test_a_public_name_comes_before_the_file_of_that_name(folder):
+    """Whichever is loaded first."""
+    room, name = folder.rsplit(".", 1)
+    asks = f"import plausible.{folder}, plausible.{room} as room; print(callable(room.{name}))"
+    assert subprocess.run([sys.executable, "-c", asks], check=True, capture_output=True, text=True).stdout == "True\n"
 
 
 @pytest.mark.parametrize("name", ["structure", "parameters", "em", "score", "structural_em", "gradient_ascent"])

@@ -41,15 +41,29 @@ def test_every_public_name_has_its_line(maker):
         for room in maker.ROOMS
         for module in [import_module(f"plausible.{room}")]
         for name in module.__all__
+        if not inspect.ismodule(getattr(module, name))
     ]
     assert sorted(lines) == sorted(expected)
     rooms = set(maker.ROOMS)
     assert {f"pb.{name}" for name in plausible.__all__ if name not in rooms | {"__version__"}} <= set(lines)
 
 
+def test_every_folder_with_public_names_has_a_section(maker):
+    """One finds by topic what there is: each name of a folder stands between the folder's heading and the next."""
+    sections = re.split(r"^##", maker.reference(), flags=re.MULTILINE)
+    folders = {path.parent for path in Path(plausible.__file__).parent.glob("*/*/__init__.pyi")}
+    assert len(folders) > 40
+    for room, folder in ((path.parent.name, path.name) for path in folders):
+        (section,) = [text for text in sections if text.partition("\n")[0].endswith(f": `pb.{room}.{folder}`")]
+        told = {
+            re.split(r"[(`]", line)[1].rpartition(".")[2] for line in section.splitlines() if line.startswith("- `")
+        }
+        assert told == set(import_module(f"plausible.{room}.{folder}").__all__)
+
+
 def test_every_room_has_a_section(maker):
     """A room of the top level can't be forgotten."""
-    rooms = {name for name in plausible.__all__ if type(getattr(plausible, name)) is type(sys)}
+    rooms = {name for name in plausible.__all__ if inspect.ismodule(getattr(plausible, name))}
     assert rooms == set(maker.ROOMS)
 
 

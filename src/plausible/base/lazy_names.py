@@ -1,17 +1,21 @@
 """The public names of a package, each loaded when it is first asked for.
 
 A package's stub `__init__.pyi` says which file has which name, by imports that type checkers read as well: one list for
-both, so that they can't differ. The library `lazy_loader` reads such stubs too, but it knows no names that differ from
-those in the file (`learn.structure`) and suggests nothing for a misspelt one.
+both, so that they can't differ. A room takes over all names of a folder by a star, so that each stands in one stub. The
+library `lazy_loader` reads such stubs too, but it knows no stars, no names that differ from those in the file
+(`learn.structure`), and suggests nothing for a misspelt one.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from inspect import unwrap
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 from plausible.base.hints import PACKAGE_HINTS
@@ -32,29 +36,40 @@ class LazyNames(NamedTuple):
 def lazy_names(package: str, file: str) -> LazyNames:
     """The names that the stub beside a package's `__init__.py` imports or assigns.
 
+    They come before files: a file that is loaded would take its name in the package, so `pc` before `pc.py`.
+
     Parameters
     ----------
     package, file
         Its `__name__` and `__file__`.
     """
-    homes = _homes(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    homes = _homes(Path(file).with_suffix(".pyi"))
     names = sorted(homes)
+
+    class Package(ModuleType):
+        def __setattr__(self, name: str, value: Any) -> None:
+            if not isinstance(value, ModuleType) or homes.get(name, (package, name))[0] == package:
+                super().__setattr__(name, value)
 
     def get(name: str) -> Any:
         if name not in homes:
             hint = "" if name.startswith("_") else _advice(package, name, homes)
             raise AttributeError(f"module {package!r} has no attribute {name!r}.{hint}")
         found = _load(package, name, *homes[name])
-        vars(import_module(package))[name] = found
+        vars(sys.modules[package])[name] = found
         return found
 
+    sys.modules[package].__class__ = Package
     return LazyNames(get, lambda: names, names)
 
 
-def _homes(stub: str) -> Homes:
+@cache
+def _homes(stub: Path) -> Homes:
     homes: dict[str, tuple[str, str]] = {}
-    for node in ast.parse(stub).body:
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
         match node:
+            case ast.ImportFrom(module=str(module), names=[ast.alias(name="*")]):
+                homes |= _homes(stub.parent / module.rpartition(".")[2] / stub.name)
             case ast.ImportFrom(module=str(module), names=aliases):
                 homes |= {alias.asname or alias.name: (module, alias.name) for alias in aliases}
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=private)):
@@ -66,9 +81,10 @@ def _load(package: str, name: str, home: str, original: str) -> Any:
     if home == package:
         return import_module(f"{package}.{name}")
     found = getattr(import_module(home), original)
-    if name != original:  # so that help() and pickles call it what it is called here
+    if name != original:  # so that help() and pickles call it what it is called in its room
+        room = ".".join(home.split(".")[:2])
         for each in {found, unwrap(found)}:
-            each.__module__, each.__name__, each.__qualname__ = package, name, name
+            each.__module__, each.__name__, each.__qualname__ = room, name, name
     return found
 
 

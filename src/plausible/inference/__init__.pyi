@@ -1,4 +1,14 @@
-# Which file has which name of this room: see plausible.base.lazy_names.
+# Which folder or file has which name of this room: see plausible.base.lazy_names.
+from plausible.inference import buckets as buckets
+from plausible.inference import exact_map as exact_map
+from plausible.inference import markov_chains as markov_chains
+from plausible.inference import optimization as optimization
+from plausible.inference import polytree as polytree
+from plausible.inference import propagation as propagation
+from plausible.inference import regions as regions
+from plausible.inference import sampling as sampling
+from plausible.inference import sensitivity as sensitivity
+from plausible.inference import variational as variational
 from plausible.inference.approximate import ApproximateEngine as ApproximateEngine
 from plausible.inference.approximate import Beliefs as Beliefs
 from plausible.inference.approximate import ExpectedCounts as ExpectedCounts
@@ -10,12 +20,7 @@ from plausible.inference.approximate_map import approximate_map as approximate_m
 from plausible.inference.approximate_samples import DrawnStates as DrawnStates
 from plausible.inference.approximate_samples import EvidenceNotSeen as EvidenceNotSeen
 from plausible.inference.approximate_samples import SamplingEngine as SamplingEngine
-from plausible.inference.buckets.mini_buckets import MarginalMapBound as MarginalMapBound
-from plausible.inference.buckets.mini_buckets import MiniBucketMax as MiniBucketMax
-from plausible.inference.buckets.mini_buckets import MiniBuckets as MiniBuckets
-from plausible.inference.buckets.mini_buckets import ProbabilityBounds as ProbabilityBounds
-from plausible.inference.buckets.submodel_bound import SubmodelBound as SubmodelBound
-from plausible.inference.buckets.submodel_bound import submodel_bound as submodel_bound
+from plausible.inference.buckets import *
 from plausible.inference.budget import Budget as Budget
 from plausible.inference.calibration import CalibratedTree as CalibratedTree
 from plausible.inference.calibration import calibrate as calibrate
@@ -33,85 +38,25 @@ from plausible.inference.engines import JunctionTree as JunctionTree
 from plausible.inference.engines import Pearl as Pearl
 from plausible.inference.engines import RecursiveConditioning as RecursiveConditioning
 from plausible.inference.engines import VariableElimination as VariableElimination
-from plausible.inference.exact_map.marginal_map import MarginalMap as MarginalMap
-from plausible.inference.exact_map.marginal_map import marginal_map as marginal_map
-from plausible.inference.exact_map.max_elimination import best_assignments as best_assignments
-from plausible.inference.exact_map.max_elimination import max_product as max_product
-from plausible.inference.exact_map.search import SearchProgress as SearchProgress
+from plausible.inference.exact_map import *
 from plausible.inference.findings import Conflict as Conflict
 from plausible.inference.findings import EvidenceImpact as EvidenceImpact
 from plausible.inference.findings import FindingImpact as FindingImpact
 from plausible.inference.findings import smallest_contradiction as smallest_contradiction
 from plausible.inference.info import Estimate as Estimate
 from plausible.inference.info import QueryInfo as QueryInfo
-from plausible.inference.markov_chains.chain_kinds import Absorption as Absorption
-from plausible.inference.markov_chains.chain_kinds import CommunicatingClass as CommunicatingClass
-from plausible.inference.markov_chains.markov_chain import MarkovChain as MarkovChain
-from plausible.inference.markov_chains.page_rank import SearchEngine as SearchEngine
-from plausible.inference.markov_chains.page_rank import pagerank as pagerank
-from plausible.inference.optimization.graph_cuts import AlphaBetaSwap as AlphaBetaSwap
-from plausible.inference.optimization.graph_cuts import AlphaExpansion as AlphaExpansion
-from plausible.inference.optimization.graph_cuts import GraphCut as GraphCut
-from plausible.inference.optimization.map_branch_and_bound import BranchAndBound as BranchAndBound
-from plausible.inference.optimization.map_local_search import Flip as Flip
-from plausible.inference.optimization.map_local_search import FlipProblem as FlipProblem
-from plausible.inference.optimization.map_local_search import LocalSearch as LocalSearch
-from plausible.inference.optimization.relaxations import DualDecomposition as DualDecomposition
-from plausible.inference.optimization.relaxations import LinearRelaxation as LinearRelaxation
+from plausible.inference.markov_chains import *
+from plausible.inference.optimization import *
 from plausible.inference.plan import Plan as Plan
-from plausible.inference.polytree.clustering import Clustering as Clustering
-from plausible.inference.polytree.clustering import cluster_variables as cluster_variables
-from plausible.inference.polytree.clustering import suggest_clusters as suggest_clusters
-from plausible.inference.polytree.pearl import Propagation as Propagation
-from plausible.inference.polytree.pearl import propagate as propagate
-from plausible.inference.polytree.pearl import virtual_leaf as virtual_leaf
-from plausible.inference.polytree.structure import loop_cutset as loop_cutset
+from plausible.inference.polytree import *
 from plausible.inference.posterior import posterior as posterior
 from plausible.inference.problem import Problem as Problem
-from plausible.inference.propagation.belief_propagation import LoopyBP as LoopyBP
-from plausible.inference.propagation.belief_propagation import MaxProduct as MaxProduct
-from plausible.inference.propagation.belief_propagation import TreeReweightedBP as TreeReweightedBP
-from plausible.inference.regions.convex_propagation import ConvexBP as ConvexBP
-from plausible.inference.regions.counting_numbers import ConvexSplit as ConvexSplit
-from plausible.inference.regions.counting_numbers import CountingNumbers as CountingNumbers
-from plausible.inference.regions.counting_numbers import bethe_like_counts as bethe_like_counts
-from plausible.inference.regions.counting_numbers import convex_split as convex_split
-from plausible.inference.regions.counting_numbers import covering_counts as covering_counts
-from plausible.inference.regions.counting_numbers import tree_counts as tree_counts
-from plausible.inference.regions.region_graph import RegionGraph as RegionGraph
-from plausible.inference.regions.region_graph import bethe_regions as bethe_regions
-from plausible.inference.regions.region_graph import join_graph as join_graph
-from plausible.inference.regions.region_graph import kikuchi_regions as kikuchi_regions
-from plausible.inference.regions.region_graph import short_loops as short_loops
-from plausible.inference.regions.region_propagation import ClusterBP as ClusterBP
-from plausible.inference.regions.region_propagation import RegionBP as RegionBP
+from plausible.inference.propagation import *
+from plausible.inference.regions import *
 from plausible.inference.relevance import Reduction as Reduction
 from plausible.inference.relevance import possible_states as possible_states
 from plausible.inference.relevance import prune as prune
 from plausible.inference.relevance import reduce_states as reduce_states
-from plausible.inference.sampling.annealed_importance import AnnealedImportance as AnnealedImportance
-from plausible.inference.sampling.chain_diagnostics import ChainDiagnostics as ChainDiagnostics
-from plausible.inference.sampling.chain_diagnostics import bulk_effective_sample_size as bulk_effective_sample_size
-from plausible.inference.sampling.chain_diagnostics import diagnose as diagnose
-from plausible.inference.sampling.chain_diagnostics import effective_sample_size as effective_sample_size
-from plausible.inference.sampling.chain_diagnostics import monte_carlo_error as monte_carlo_error
-from plausible.inference.sampling.chain_diagnostics import r_hat as r_hat
-from plausible.inference.sampling.chain_diagnostics import tail_effective_sample_size as tail_effective_sample_size
-from plausible.inference.sampling.chain_diagnostics import to_arviz as to_arviz
-from plausible.inference.sampling.chains import Gibbs as Gibbs
-from plausible.inference.sampling.collapsed_particles import CollapsedGibbs as CollapsedGibbs
-from plausible.inference.sampling.directed_sampling import LikelihoodWeighting as LikelihoodWeighting
-from plausible.inference.sampling.directed_sampling import RejectionSampling as RejectionSampling
-from plausible.inference.sampling.directed_sampling import WeightedSamples as WeightedSamples
-from plausible.inference.sampling.directed_sampling import draw as draw
-from plausible.inference.sampling.importance_sampling import ImportanceSampling as ImportanceSampling
-from plausible.inference.sampling.metropolis import Metropolis as Metropolis
-from plausible.inference.sampling.metropolis import Proposal as Proposal
-from plausible.inference.sampling.sample_sums import SampleSums as SampleSums
-from plausible.inference.sampling.sample_sums import importance_log_partition as importance_log_partition
-from plausible.inference.sampling.sample_sums import log_partition_ratio as log_partition_ratio
-from plausible.inference.sensitivity.derivatives import Derivatives as Derivatives
-from plausible.inference.sensitivity.functions import EventSensitivity as EventSensitivity
-from plausible.inference.sensitivity.functions import SensitivityFunction as SensitivityFunction
-from plausible.inference.sensitivity.parameters import Parameter as Parameter
-from plausible.inference.variational.mean_field import MeanField as MeanField
+from plausible.inference.sampling import *
+from plausible.inference.sensitivity import *
+from plausible.inference.variational import *

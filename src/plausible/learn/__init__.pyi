@@ -1,375 +1,51 @@
-# Which file has which name of this room: see plausible.base.lazy_names.
-from plausible.learn.bayesian.completion_problem import CompletionProblem as CompletionProblem
-from plausible.learn.bayesian.expectation_propagation import CaseSites as CaseSites
-from plausible.learn.bayesian.expectation_propagation import ExpectationPropagationFit as ExpectationPropagationFit
-from plausible.learn.bayesian.expectation_propagation import ExpectationPropagationState as ExpectationPropagationState
-from plausible.learn.bayesian.expectation_propagation import expectation_propagation as expectation_propagation
-from plausible.learn.bayesian.expectation_propagation import (
-    expectation_propagation_init as expectation_propagation_init,
-)
-from plausible.learn.bayesian.expectation_propagation import (
-    expectation_propagation_step as expectation_propagation_step,
-)
-from plausible.learn.bayesian.parameter_draws import ParameterDraws as ParameterDraws
-from plausible.learn.bayesian.parameter_draws import sample_parameters as sample_parameters
-from plausible.learn.bayesian.samplers import BlockMetropolis as BlockMetropolis
-from plausible.learn.bayesian.samplers import CellGibbs as CellGibbs
-from plausible.learn.bayesian.samplers import CollapsedCellGibbs as CollapsedCellGibbs
-from plausible.learn.bayesian.samplers import ParameterState as ParameterState
-from plausible.learn.bayesian.samplers import ParameterWalk as ParameterWalk
-from plausible.learn.bayesian.samplers import PriorWeighting as PriorWeighting
-from plausible.learn.bayesian.samplers import RowGibbs as RowGibbs
-from plausible.learn.bayesian.variational import VariationalFit as VariationalFit
-from plausible.learn.bayesian.variational import VariationalState as VariationalState
-from plausible.learn.bayesian.variational import cluster_by_variational_bayes as cluster_by_variational_bayes
-from plausible.learn.bayesian.variational import variational_bayes as variational_bayes
-from plausible.learn.bayesian.variational import variational_init as variational_init
-from plausible.learn.bayesian.variational import variational_step as variational_step
+# Which folder or file has which name of this room: see plausible.base.lazy_names.
+from plausible.learn import bayesian as bayesian
+from plausible.learn import classifiers as classifiers
+from plausible.learn import confidence as confidence
+from plausible.learn import constraint_based as constraint_based
+from plausible.learn import estimation as estimation
+from plausible.learn import evaluation as evaluation
+from plausible.learn import gradients as gradients
+from plausible.learn import incomplete as incomplete
+from plausible.learn import incomplete_scores as incomplete_scores
+from plausible.learn import incomplete_structures as incomplete_structures
+from plausible.learn import independence as independence
+from plausible.learn import labelling as labelling
+from plausible.learn import missingness as missingness
+from plausible.learn import mixtures as mixtures
+from plausible.learn import partitions as partitions
+from plausible.learn import scores as scores
+from plausible.learn import structures as structures
+from plausible.learn import undirected as undirected
+from plausible.learn import undirected_structures as undirected_structures
+from plausible.learn.bayesian import *
 from plausible.learn.boltzmann import BoltzmannStack as BoltzmannStack
 from plausible.learn.boltzmann import RestrictedBoltzmannMachine as RestrictedBoltzmannMachine
 from plausible.learn.boltzmann import fit_stack as fit_stack
-from plausible.learn.classifiers.classifier import IncompleteRows as IncompleteRows
-from plausible.learn.classifiers.classifier import UnseenStates as UnseenStates
-from plausible.learn.classifiers.estimator import NotFitted as NotFitted
-from plausible.learn.classifiers.kinds import BayesianNetworkClassifier as BayesianNetworkClassifier
-from plausible.learn.classifiers.kinds import KDBClassifier as KDBClassifier
-from plausible.learn.classifiers.kinds import NaiveBayesClassifier as NaiveBayesClassifier
-from plausible.learn.classifiers.kinds import TANClassifier as TANClassifier
-from plausible.learn.confidence.chains import OrderPosterior as OrderPosterior
-from plausible.learn.confidence.chains import order_posterior as order_posterior
-from plausible.learn.confidence.chains import sample_orders as sample_orders
-from plausible.learn.confidence.chains import sample_structures as sample_structures
-from plausible.learn.confidence.exact_posterior import ExactPosterior as ExactPosterior
-from plausible.learn.confidence.exact_posterior import ScoreSensitivity as ScoreSensitivity
-from plausible.learn.confidence.exact_posterior import edge_posterior as edge_posterior
-from plausible.learn.confidence.exact_posterior import enumerate_posterior as enumerate_posterior
-from plausible.learn.confidence.exact_posterior import score_sensitivity as score_sensitivity
-from plausible.learn.confidence.model_average import ModelAverage as ModelAverage
-from plausible.learn.confidence.model_average import bootstrap as bootstrap
-from plausible.learn.confidence.posteriors import SampledPosterior as SampledPosterior
-from plausible.learn.confidence.weighted_graphs import EdgeStrengths as EdgeStrengths
-from plausible.learn.confidence.weighted_graphs import WeightedGraphs as WeightedGraphs
-from plausible.learn.confidence.weighted_graphs import estimate_threshold as estimate_threshold
-from plausible.learn.constraint_based.blanket_structure import BlanketResult as BlanketResult
-from plausible.learn.constraint_based.blanket_structure import markov_blanket as markov_blanket
-from plausible.learn.constraint_based.blanket_structure import structure_from_blankets as structure_from_blankets
-from plausible.learn.constraint_based.orientation import Conflict as Conflict
-from plausible.learn.constraint_based.orientation import CopyGuard as CopyGuard
-from plausible.learn.constraint_based.parents_and_children import parents_and_children as parents_and_children
-from plausible.learn.constraint_based.pc import ConstraintResult as ConstraintResult
-from plausible.learn.constraint_based.pc import pc as pc
-from plausible.learn.estimation.families import CPDLearner as CPDLearner
-from plausible.learn.estimation.families import Fragmentation as Fragmentation
-from plausible.learn.estimation.families import ParameterKnowledge as ParameterKnowledge
-from plausible.learn.estimation.families import UnidentifiedParameters as UnidentifiedParameters
-from plausible.learn.estimation.families import data_fragmentation as data_fragmentation
-from plausible.learn.estimation.families import empirical_divergence as empirical_divergence
-from plausible.learn.estimation.families import empirical_entropy as empirical_entropy
-from plausible.learn.estimation.families import graph_log_likelihood as graph_log_likelihood
-from plausible.learn.estimation.families import log_likelihood as log_likelihood
-from plausible.learn.estimation.learners import GaussianLearner as GaussianLearner
-from plausible.learn.estimation.learners import LogisticLearner as LogisticLearner
-from plausible.learn.estimation.learners import NoisyOrLearner as NoisyOrLearner
-from plausible.learn.estimation.learners import TreeLearner as TreeLearner
-from plausible.learn.estimation.posterior import ParameterPosterior as ParameterPosterior
-from plausible.learn.estimation.posterior import parameter_posterior as parameter_posterior
-from plausible.learn.estimation.priors import K2 as K2
-from plausible.learn.estimation.priors import BDe as BDe
-from plausible.learn.estimation.priors import BDeu as BDeu
-from plausible.learn.estimation.priors import Dirichlet as Dirichlet
-from plausible.learn.estimation.priors import FamilyPosterior as FamilyPosterior
-from plausible.learn.estimation.priors import Interval as Interval
-from plausible.learn.evaluation.cross_validation import CrossValidation as CrossValidation
-from plausible.learn.evaluation.cross_validation import LearnerComparison as LearnerComparison
-from plausible.learn.evaluation.cross_validation import LearningCurve as LearningCurve
-from plausible.learn.evaluation.cross_validation import (
-    compare_generative_discriminative as compare_generative_discriminative,
-)
-from plausible.learn.evaluation.cross_validation import compare_learners as compare_learners
-from plausible.learn.evaluation.cross_validation import cross_validate as cross_validate
-from plausible.learn.evaluation.cross_validation import learning_curve as learning_curve
-from plausible.learn.evaluation.measures import Recovery as Recovery
-from plausible.learn.evaluation.measures import mean_loss as mean_loss
-from plausible.learn.evaluation.measures import recovery as recovery
-from plausible.learn.evaluation.measures import recovery_curve as recovery_curve
-from plausible.learn.evaluation.measures import row_losses as row_losses
-from plausible.learn.evaluation.measures import score_graph as _score_graph
-from plausible.learn.gradients.gradient import GaussianGradient as GaussianGradient
-from plausible.learn.gradients.gradient import LikelihoodGradient as LikelihoodGradient
-from plausible.learn.gradients.gradient import gaussian_likelihood_gradient as gaussian_likelihood_gradient
-from plausible.learn.gradients.gradient import log_likelihood_gradient as log_likelihood_gradient
-from plausible.learn.gradients.information import Identifiability as Identifiability
-from plausible.learn.gradients.information import LikelihoodHessian as LikelihoodHessian
-from plausible.learn.gradients.information import ObservedInformation as ObservedInformation
-from plausible.learn.gradients.information import identifiability as identifiability
-from plausible.learn.gradients.information import log_likelihood_hessian as log_likelihood_hessian
-from plausible.learn.gradients.information import observed_information as observed_information
-from plausible.learn.gradients.learner import GradientFit as GradientFit
-from plausible.learn.gradients.learner import GradientOptions as GradientOptions
-from plausible.learn.gradients.learner import learn_by_gradient as _learn_by_gradient
-from plausible.learn.gradients.learner import learn_conditional as learn_conditional
-from plausible.learn.incomplete.accelerated_em import HybridEM as HybridEM
-from plausible.learn.incomplete.accelerated_em import OverrelaxedEM as OverrelaxedEM
-from plausible.learn.incomplete.accelerated_em import SquaredEM as SquaredEM
-from plausible.learn.incomplete.cases import Cases as Cases
-from plausible.learn.incomplete.em import EMFit as EMFit
-from plausible.learn.incomplete.em import em_run as em_run
-from plausible.learn.incomplete.em import learn_em as _learn_em
-from plausible.learn.incomplete.expectations import EngineExpectations as EngineExpectations
-from plausible.learn.incomplete.expectations import ExactExpectations as ExactExpectations
-from plausible.learn.incomplete.expectations import Expectations as Expectations
-from plausible.learn.incomplete.expectations import ExpectationStep as ExpectationStep
-from plausible.learn.incomplete.expectations import FamilyCounts as FamilyCounts
-from plausible.learn.incomplete.expected_statistics import ExpectedStatistics as ExpectedStatistics
-from plausible.learn.incomplete.expected_statistics import completed_table as completed_table
-from plausible.learn.incomplete.gaussian_expectations import HybridExpectations as HybridExpectations
-from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner as GaussianMomentLearner
-from plausible.learn.incomplete.methods import EMMethod as EMMethod
-from plausible.learn.incomplete.methods import FamilyEM as FamilyEM
-from plausible.learn.incomplete.methods import FrozenFamily as FrozenFamily
-from plausible.learn.incomplete.methods import HardEM as HardEM
-from plausible.learn.incomplete.methods import IncrementalEM as IncrementalEM
-from plausible.learn.incomplete.methods import VariationalEM as VariationalEM
-from plausible.learn.incomplete.problem import EMFunctional as EMFunctional
-from plausible.learn.incomplete.problem import EMProblem as EMProblem
-from plausible.learn.incomplete.problem import EMState as EMState
-from plausible.learn.incomplete.problem import em_functional as em_functional
-from plausible.learn.incomplete.problem import expected_log_likelihood as expected_log_likelihood
-from plausible.learn.incomplete.problem import observed_log_likelihood as observed_log_likelihood
-from plausible.learn.incomplete.problem import read_problem as read_problem
-from plausible.learn.incomplete.searching_em import AnnealedEM as AnnealedEM
-from plausible.learn.incomplete.searching_em import BeamEM as BeamEM
-from plausible.learn.incomplete.searching_em import PerturbedEM as PerturbedEM
-from plausible.learn.incomplete.searching_em import ReweightedEM as ReweightedEM
-from plausible.learn.incomplete.sequences import OnlineEM as OnlineEM
-from plausible.learn.incomplete.sequences import SequenceExpectations as SequenceExpectations
-from plausible.learn.incomplete.sequences import SliceGraph as SliceGraph
-from plausible.learn.incomplete.sequences import learn_sequences as learn_sequences
-from plausible.learn.incomplete.sequences import unroll as unroll
-from plausible.learn.incomplete.starts_and_stops import ExtrapolatedGain as ExtrapolatedGain
-from plausible.learn.incomplete.starts_and_stops import ObjectiveGain as ObjectiveGain
-from plausible.learn.incomplete.starts_and_stops import ParameterChange as ParameterChange
-from plausible.learn.incomplete.starts_and_stops import SymmetricStart as SymmetricStart
-from plausible.learn.incomplete.starts_and_stops import ValidationGain as ValidationGain
-from plausible.learn.incomplete.starts_and_stops import remaining_error as remaining_error
-from plausible.learn.incomplete.starts_and_stops import symmetric_hidden as symmetric_hidden
-from plausible.learn.incomplete_scores.approximations import LaplaceIntegral as LaplaceIntegral
-from plausible.learn.incomplete_scores.approximations import laplace_integral as laplace_integral
-from plausible.learn.incomplete_scores.cardinality import CardinalityChoice as CardinalityChoice
-from plausible.learn.incomplete_scores.cardinality import CardinalityScore as CardinalityScore
-from plausible.learn.incomplete_scores.cardinality import choose_cardinality as choose_cardinality
-from plausible.learn.incomplete_scores.cardinality import cluster_cardinality as cluster_cardinality
-from plausible.learn.incomplete_scores.cardinality import grow_cardinality as grow_cardinality
-from plausible.learn.incomplete_scores.information_content import InformationContent as InformationContent
-from plausible.learn.incomplete_scores.information_content import ParameterBudget as ParameterBudget
-from plausible.learn.incomplete_scores.information_content import information_content as information_content
-from plausible.learn.incomplete_scores.information_content import parameter_budget as parameter_budget
-from plausible.learn.incomplete_scores.score import INCOMPLETE_SCORES as INCOMPLETE_SCORES
-from plausible.learn.incomplete_scores.score import IncompleteScore as IncompleteScore
-from plausible.learn.incomplete_scores.score import ScoreComparison as ScoreComparison
-from plausible.learn.incomplete_scores.score import compare_scores as compare_scores
-from plausible.learn.incomplete_scores.score import score_incomplete as score_incomplete
-from plausible.learn.incomplete_scores.task import ScoreOptions as ScoreOptions
-from plausible.learn.incomplete_structures.available import AvailableStatistics as AvailableStatistics
-from plausible.learn.incomplete_structures.available import PairwiseStatistics as PairwiseStatistics
-from plausible.learn.incomplete_structures.available import complete_rows as complete_rows
-from plausible.learn.incomplete_structures.completion import DisconnectedHidden as DisconnectedHidden
-from plausible.learn.incomplete_structures.hidden_variables import HiddenSearch as HiddenSearch
-from plausible.learn.incomplete_structures.hidden_variables import HiddenTrial as HiddenTrial
-from plausible.learn.incomplete_structures.hidden_variables import SelectiveClustering as SelectiveClustering
-from plausible.learn.incomplete_structures.hidden_variables import dependence_graph as dependence_graph
-from plausible.learn.incomplete_structures.hidden_variables import find_hidden as find_hidden
-from plausible.learn.incomplete_structures.hidden_variables import (
-    learn_selective_clustering as learn_selective_clustering,
-)
-from plausible.learn.incomplete_structures.hidden_variables import semi_cliques as semi_cliques
-from plausible.learn.incomplete_structures.latent_trees import LatentTree as LatentTree
-from plausible.learn.incomplete_structures.latent_trees import hierarchy_by_information as hierarchy_by_information
-from plausible.learn.incomplete_structures.latent_trees import hierarchy_graph as hierarchy_graph
-from plausible.learn.incomplete_structures.latent_trees import learn_latent_tree as learn_latent_tree
-from plausible.learn.incomplete_structures.latent_trees import overlapping_graph as overlapping_graph
-from plausible.learn.incomplete_structures.rescoring import RescoringFit as RescoringFit
-from plausible.learn.incomplete_structures.rescoring import RescoringRules as RescoringRules
-from plausible.learn.incomplete_structures.rescoring import RescoringState as RescoringState
-from plausible.learn.incomplete_structures.rescoring import learn_by_rescoring as learn_by_rescoring
-from plausible.learn.incomplete_structures.structural_em import SEMRules as SEMRules
-from plausible.learn.incomplete_structures.structural_em import SEMState as SEMState
-from plausible.learn.incomplete_structures.structural_em import StructuralEMFit as StructuralEMFit
-from plausible.learn.incomplete_structures.structural_em import completed_scores as completed_scores
-from plausible.learn.incomplete_structures.structural_em import learn_structural_em as _learn_structural_em
-from plausible.learn.independence.count_tests import ChiSquareTest as ChiSquareTest
-from plausible.learn.independence.count_tests import GTest as GTest
-from plausible.learn.independence.count_tests import PermutationTest as PermutationTest
-from plausible.learn.independence.gaussian_tests import ConditionalGaussianTest as ConditionalGaussianTest
-from plausible.learn.independence.gaussian_tests import FisherZ as FisherZ
-from plausible.learn.independence.independence_test import DSeparationOracle as DSeparationOracle
-from plausible.learn.independence.independence_test import FunctionTest as FunctionTest
-from plausible.learn.independence.independence_test import IndependenceResult as IndependenceResult
-from plausible.learn.independence.independence_test import IndependenceTest as IndependenceTest
-from plausible.learn.independence.independence_test import MSeparationOracle as MSeparationOracle
-from plausible.learn.labelling.crf import ChainCRF as ChainCRF
-from plausible.learn.labelling.explanation import Contribution as Contribution
-from plausible.learn.labelling.explanation import Explanation as Explanation
-from plausible.learn.labelling.labeller import Labelling as Labelling
-from plausible.learn.labelling.local_models import HiddenMarkovLabeller as HiddenMarkovLabeller
-from plausible.learn.labelling.local_models import MaximumEntropyMarkovModel as MaximumEntropyMarkovModel
-from plausible.learn.labelling.training import Training as Training
+from plausible.learn.classifiers import *
+from plausible.learn.confidence import *
+from plausible.learn.constraint_based import *
+from plausible.learn.estimation import *
+from plausible.learn.evaluation import *
+from plausible.learn.gradients import *
+from plausible.learn.incomplete import *
+from plausible.learn.incomplete_scores import *
+from plausible.learn.incomplete_structures import *
+from plausible.learn.independence import *
+from plausible.learn.labelling import *
 from plausible.learn.learned_parameters import ParameterFit as ParameterFit
 from plausible.learn.learned_parameters import fit_parameters as fit_parameters
 from plausible.learn.learned_parameters import learn_parameters as _learn_parameters
 from plausible.learn.learned_structure import StructureResult as StructureResult
 from plausible.learn.learned_structure import learn_structure as _learn_structure
-from plausible.learn.missingness.diagnosis import MissingnessReport as MissingnessReport
-from plausible.learn.missingness.diagnosis import ProportionBounds as ProportionBounds
-from plausible.learn.missingness.diagnosis import diagnose_missing as diagnose_missing
-from plausible.learn.missingness.diagnosis import indicators as indicators
-from plausible.learn.missingness.diagnosis import observation_log_likelihood as observation_log_likelihood
-from plausible.learn.missingness.diagnosis import observation_network as observation_network
-from plausible.learn.missingness.diagnosis import proportion_bounds as proportion_bounds
-from plausible.learn.missingness.imputation import AugmentationState as AugmentationState
-from plausible.learn.missingness.imputation import Imputed as Imputed
-from plausible.learn.missingness.imputation import MultipleImputation as MultipleImputation
-from plausible.learn.missingness.imputation import PooledEstimate as PooledEstimate
-from plausible.learn.missingness.imputation import augmentation_init as augmentation_init
-from plausible.learn.missingness.imputation import augmentation_step as augmentation_step
-from plausible.learn.missingness.imputation import impute as impute
-from plausible.learn.missingness.imputation import multiple_imputation as multiple_imputation
-from plausible.learn.missingness.imputation import pool_estimates as pool_estimates
-from plausible.learn.missingness.mcar_tests import IndicatorTests as IndicatorTests
-from plausible.learn.missingness.mcar_tests import LittleTest as LittleTest
-from plausible.learn.missingness.mcar_tests import indicator_tests as indicator_tests
-from plausible.learn.missingness.mcar_tests import little_test as little_test
-from plausible.learn.missingness.mechanisms import AtRandom as AtRandom
-from plausible.learn.missingness.mechanisms import CompletelyAtRandom as CompletelyAtRandom
-from plausible.learn.missingness.mechanisms import HiddenCells as HiddenCells
-from plausible.learn.missingness.mechanisms import Mechanism as Mechanism
-from plausible.learn.missingness.mechanisms import NotAtRandom as NotAtRandom
-from plausible.learn.missingness.mechanisms import WholeVariables as WholeVariables
-from plausible.learn.missingness.mechanisms import hide as hide
-from plausible.learn.missingness.missingness_graph import Ignorability as Ignorability
-from plausible.learn.missingness.missingness_graph import MissingnessGraph as MissingnessGraph
-from plausible.learn.missingness.missingness_graph import Recoverability as Recoverability
-from plausible.learn.mixtures.clustering import EmptyClusters as EmptyClusters
-from plausible.learn.mixtures.clustering import MixtureClustering as MixtureClustering
-from plausible.learn.mixtures.comparison import ClusterChoice as ClusterChoice
-from plausible.learn.mixtures.comparison import ClusteringComparison as ClusteringComparison
-from plausible.learn.mixtures.comparison import ClusterScore as ClusterScore
-from plausible.learn.mixtures.comparison import MixtureComparison as MixtureComparison
-from plausible.learn.mixtures.comparison import choose_clusters as choose_clusters
-from plausible.learn.mixtures.comparison import compare_clusterings as compare_clusterings
-from plausible.learn.mixtures.comparison import compare_mixtures as compare_mixtures
-from plausible.learn.mixtures.em import MixtureState as MixtureState
-from plausible.learn.mixtures.em import equal_clusters as equal_clusters
-from plausible.learn.mixtures.model import MixturePrior as MixturePrior
-from plausible.learn.mixtures.reports import ClusterFeature as ClusterFeature
-from plausible.learn.mixtures.reports import ClusterProfile as ClusterProfile
-from plausible.learn.mixtures.reports import cluster_profiles as cluster_profiles
-from plausible.learn.mixtures.reports import feature_information as feature_information
-from plausible.learn.mixtures.reports import irrelevant_features as irrelevant_features
-from plausible.learn.mixtures.reports import item_probabilities as item_probabilities
-from plausible.learn.mixtures.reports import predict_feature as predict_feature
-from plausible.learn.partitions.base_measures import BaseMeasure as BaseMeasure
-from plausible.learn.partitions.base_measures import DirichletStates as DirichletStates
-from plausible.learn.partitions.base_measures import NormalInverseWishart as NormalInverseWishart
-from plausible.learn.partitions.base_measures import default_base as default_base
-from plausible.learn.partitions.base_measures import normal_inverse_gamma as normal_inverse_gamma
-from plausible.learn.partitions.dirichlet_process_mixture import DirichletProcessMixture as DirichletProcessMixture
-from plausible.learn.partitions.dirichlet_process_mixture import PartitionPosterior as PartitionPosterior
-from plausible.learn.partitions.dirichlet_process_mixture import pair_distance as pair_distance
-from plausible.learn.partitions.dirichlet_process_mixture import sample_partitions as sample_partitions
-from plausible.learn.partitions.dirichlet_process_mixture import variation_of_information as variation_of_information
-from plausible.learn.partitions.partition_chain import GammaPrior as GammaPrior
-from plausible.learn.partitions.partition_chain import PartitionModel as PartitionModel
-from plausible.learn.partitions.partition_chain import PartitionMoves as PartitionMoves
-from plausible.learn.partitions.partition_chain import PartitionProblem as PartitionProblem
-from plausible.learn.partitions.partition_chain import PartitionState as PartitionState
-from plausible.learn.partitions.partition_chain import cluster_posteriors as cluster_posteriors
-from plausible.learn.partitions.partition_chain import partition_init as partition_init
-from plausible.learn.partitions.partition_chain import partition_step as partition_step
-from plausible.learn.partitions.partition_priors import ChineseRestaurant as ChineseRestaurant
-from plausible.learn.partitions.partition_priors import FiniteDirichlet as FiniteDirichlet
-from plausible.learn.partitions.partition_priors import break_sticks as break_sticks
-from plausible.learn.partitions.partition_priors import sample_dirichlet as sample_dirichlet
-from plausible.learn.partitions.partition_priors import sticks_needed as sticks_needed
-from plausible.learn.scores.dirichlet import BDeScore as BDeScore
-from plausible.learn.scores.dirichlet import BDeuScore as BDeuScore
-from plausible.learn.scores.dirichlet import BDsScore as BDsScore
-from plausible.learn.scores.dirichlet import DirichletScore as DirichletScore
-from plausible.learn.scores.dirichlet import K2Score as K2Score
-from plausible.learn.scores.dirichlet import StandardBayesian as StandardBayesian
-from plausible.learn.scores.gaussian import BGe as BGe
-from plausible.learn.scores.gaussian import ConditionalGaussian as ConditionalGaussian
-from plausible.learn.scores.gaussian import GaussianLikelihood as GaussianLikelihood
-from plausible.learn.scores.penalized import AIC as AIC
-from plausible.learn.scores.penalized import BIC as BIC
-from plausible.learn.scores.penalized import DescriptionLength as DescriptionLength
-from plausible.learn.scores.penalized import FactorizedNML as FactorizedNML
-from plausible.learn.scores.penalized import LogLikelihood as LogLikelihood
-from plausible.learn.scores.penalized import PenalizedLikelihood as PenalizedLikelihood
-from plausible.learn.scores.penalized import QuotientNML as QuotientNML
-from plausible.learn.scores.penalized import conditional_entropy as conditional_entropy
-from plausible.learn.scores.penalized import mutual_information as mutual_information
-from plausible.learn.scores.reading import SCORES as SCORES
-from plausible.learn.scores.score import CountFunction as CountFunction
-from plausible.learn.scores.score import CountScore as CountScore
-from plausible.learn.scores.score import FamilyFunction as FamilyFunction
-from plausible.learn.scores.score import FamilyScores as FamilyScores
-from plausible.learn.scores.score import Score as Score
-from plausible.learn.scores.structure_prior import EdgeLogOdds as EdgeLogOdds
-from plausible.learn.scores.structure_prior import EdgePenalty as EdgePenalty
-from plausible.learn.scores.structure_prior import ExpectedParents as ExpectedParents
-from plausible.learn.scores.structure_prior import WithPrior as WithPrior
+from plausible.learn.missingness import *
+from plausible.learn.mixtures import *
+from plausible.learn.partitions import *
+from plausible.learn.scores import *
 from plausible.learn.structure_methods import METHODS as METHODS
-from plausible.learn.structures.exact.equivalence import search_classes as search_classes
-from plausible.learn.structures.exact.optimal_graphs import optimal_by_orders as optimal_by_orders
-from plausible.learn.structures.exact.optimal_graphs import optimal_by_subsets as optimal_by_subsets
-from plausible.learn.structures.exact.optimal_parents import DirichletBound as DirichletBound
-from plausible.learn.structures.exact.optimal_parents import GaussianBound as GaussianBound
-from plausible.learn.structures.exact.optimal_parents import PenaltyBound as PenaltyBound
-from plausible.learn.structures.exact.optimal_parents import optimal_along_order as optimal_along_order
-from plausible.learn.structures.exact.optimal_parents import optimal_parents as optimal_parents
-from plausible.learn.structures.exact.orders import search_orders as search_orders
-from plausible.learn.structures.exact.parent_sets import find_parent_sets as find_parent_sets
-from plausible.learn.structures.knowledge import FoundGraph as FoundGraph
-from plausible.learn.structures.knowledge import Knowledge as Knowledge
-from plausible.learn.structures.local import ClassWalks as ClassWalks
-from plausible.learn.undirected.climbing import PartialEM as PartialEM
-from plausible.learn.undirected.contrastive import ContrastiveDivergence as ContrastiveDivergence
-from plausible.learn.undirected.crf import FieldFit as FieldFit
-from plausible.learn.undirected.crf import learn_crf as _learn_crf
-from plausible.learn.undirected.fit import MarkovFit as MarkovFit
-from plausible.learn.undirected.graphical_lasso import PenaltyPoint as PenaltyPoint
-from plausible.learn.undirected.graphical_lasso import PrecisionFit as PrecisionFit
-from plausible.learn.undirected.graphical_lasso import covariance_selection as covariance_selection
-from plausible.learn.undirected.graphical_lasso import graphical_lasso as graphical_lasso
-from plausible.learn.undirected.learning import learn_markov as _learn_markov
-from plausible.learn.undirected.margin import MaxMargin as MaxMargin
-from plausible.learn.undirected.maximum_entropy import maximum_entropy as maximum_entropy
-from plausible.learn.undirected.objectives import CompositeLikelihood as CompositeLikelihood
-from plausible.learn.undirected.objectives import ConditionalLikelihood as ConditionalLikelihood
-from plausible.learn.undirected.objectives import Likelihood as Likelihood
-from plausible.learn.undirected.objectives import Multiconditional as Multiconditional
-from plausible.learn.undirected.objectives import ObjectiveMethod as ObjectiveMethod
-from plausible.learn.undirected.objectives import Piecewise as Piecewise
-from plausible.learn.undirected.objectives import Pseudolikelihood as Pseudolikelihood
-from plausible.learn.undirected.objectives import SubmodelLikelihood as SubmodelLikelihood
-from plausible.learn.undirected.objectives import Viterbi as Viterbi
-from plausible.learn.undirected.prior_choice import ChosenPrior as ChosenPrior
-from plausible.learn.undirected.prior_choice import choose_prior as choose_prior
-from plausible.learn.undirected.priors import GaussianPrior as GaussianPrior
-from plausible.learn.undirected.priors import GroupPrior as GroupPrior
-from plausible.learn.undirected.priors import HyperbolicPrior as HyperbolicPrior
-from plausible.learn.undirected.priors import LaplacePrior as LaplacePrior
-from plausible.learn.undirected.priors import PseudoData as PseudoData
-from plausible.learn.undirected.priors import WeightPrior as WeightPrior
-from plausible.learn.undirected.sampled import SampledLikelihood as SampledLikelihood
-from plausible.learn.undirected_structures.edge_tests import l1_sample_size as l1_sample_size
-from plausible.learn.undirected_structures.edge_tests import num_independence_tests as num_independence_tests
-from plausible.learn.undirected_structures.gains import FeatureGain as FeatureGain
-from plausible.learn.undirected_structures.gains import feature_gains as feature_gains
-from plausible.learn.undirected_structures.learning import learn_markov_structure as _learn_markov_structure
-from plausible.learn.undirected_structures.result import MarkovStructure as MarkovStructure
-from plausible.learn.undirected_structures.result import PathPoint as PathPoint
+from plausible.learn.structures import *
+from plausible.learn.undirected import *
+from plausible.learn.undirected_structures import *
 from plausible.search.ascent import LBFGS as LBFGS
 from plausible.search.ascent import ConjugateGradient as ConjugateGradient
 from plausible.search.ascent import SteepestAscent as SteepestAscent
@@ -377,12 +53,5 @@ from plausible.search.chains import ChainLengths as ChainLengths
 from plausible.search.chains import ChainProgress as ChainProgress
 
 # What a stub imports under another name is not passed on; what it assigns is.
-crf = _learn_crf
-em = _learn_em
-gradient_ascent = _learn_by_gradient
-markov = _learn_markov
-markov_structure = _learn_markov_structure
 parameters = _learn_parameters
-score = _score_graph
-structural_em = _learn_structural_em
 structure = _learn_structure

@@ -1,1 +1,5 @@
 """Adjustment: which variables make a comparison causal, and what to do where none do."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,1 +1,5 @@
 """Counterfactuals: what would have happened, given what did."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

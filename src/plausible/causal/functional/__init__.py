@@ -1,1 +1,5 @@
 """Functional causal models: every variable a function of its causes and of noise."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

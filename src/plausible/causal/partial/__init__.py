@@ -1,1 +1,5 @@
 """Partial identification: sharp bounds on causal quantities that the observed distribution does not determine."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,1 +1,5 @@
 """Asymmetric problems: decisions in no fixed order, and variables that matter in some contexts only."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -5,3 +5,7 @@ decisions), `updating` (the best rule of one). Decisions that rely on each other
 on a `team`, or by `policy_sets` on `stages`. Other methods: `elimination`. `solution` has what was found; `evaluating`
 and `counting` look at given strategies, or at all of them.
 """
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

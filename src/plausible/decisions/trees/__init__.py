@@ -1,1 +1,5 @@
 """Decision trees: their nodes, rollback, text, and the trees that diagrams abbreviate."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

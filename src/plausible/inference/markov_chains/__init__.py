@@ -1,1 +1,5 @@
 """Markov chains: prediction, limits, structure, page rank."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

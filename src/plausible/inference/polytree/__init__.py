@@ -1,1 +1,5 @@
 """Pearl's messages on polytrees, and how other networks become polytrees."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,1 +1,5 @@
 """Messages between regions of several variables: cluster graphs, Kikuchi approximations, convex free energies."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

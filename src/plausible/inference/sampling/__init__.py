@@ -1,1 +1,5 @@
 """Answers from samples: directed, importance-weighted, and Markov chains."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,1 +1,5 @@
 """How answers depend on the numbers of the factors."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,1 +1,5 @@
 """Bayesian networks as classifiers, in the form of scikit-learn's."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

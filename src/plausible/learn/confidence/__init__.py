@@ -1,1 +1,5 @@
 """How sure a learned graph is: bootstrap, posteriors over graphs and orders, averages over models."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

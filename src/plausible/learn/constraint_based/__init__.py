@@ -1,1 +1,5 @@
 """Structure from answers to questions of independence: PC, Markov blankets, and max-min hill climbing."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,1 +1,5 @@
 """Learning from rows with missing cells and from variables that were never seen."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

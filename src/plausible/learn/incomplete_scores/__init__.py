@@ -1,1 +1,5 @@
 """How well structures explain incomplete data, and how many states hidden variables should have."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,1 +1,5 @@
 """Structures from incomplete data: structural EM, search with full rescoring, hidden variables."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

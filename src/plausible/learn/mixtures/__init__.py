@@ -1,1 +1,5 @@
 """Mixtures: clusters as a hidden class, with features of both kinds that may be missing."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,1 +1,5 @@
 """Scores of families: how well graphs fit data."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

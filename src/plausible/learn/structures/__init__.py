@@ -1,1 +1,5 @@
 """Graphs from data: searches, and what they know beforehand."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,1 +1,5 @@
 """Learning undirected models: features and weights, objectives, priors, optimisers."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,0 +1,20 @@
+# Which file has which name of this folder: see plausible.base.lazy_names.
+from plausible.causal.estimation.adjusted import DoublyRobust as DoublyRobust
+from plausible.causal.estimation.adjusted import Standardization as Standardization
+from plausible.causal.estimation.adjusted import Weighting as Weighting
+from plausible.causal.estimation.effect import estimate_effect as estimate_effect
+from plausible.causal.estimation.estimate import Bootstrap as Bootstrap
+from plausible.causal.estimation.estimate import EffectEstimate as EffectEstimate
+from plausible.causal.estimation.estimate import EffectMethod as EffectMethod
+from plausible.causal.estimation.mediated_effects import MediatedEffects as MediatedEffects
+from plausible.causal.estimation.mediated_effects import controlled_direct_effect as controlled_direct_effect
+from plausible.causal.estimation.mediated_effects import mediated_effects as mediated_effects
+from plausible.causal.estimation.methods import FrontDoor as FrontDoor
+from plausible.causal.estimation.methods import Identified as Identified
+from plausible.causal.estimation.methods import InstrumentalVariable as InstrumentalVariable
+from plausible.causal.estimation.methods import PlugIn as PlugIn
+from plausible.causal.estimation.rows import PositivityReport as PositivityReport
+from plausible.causal.estimation.rows import ThinCell as ThinCell
+from plausible.causal.estimation.simpson import SimpsonReport as SimpsonReport
+from plausible.causal.estimation.simpson import StratifiedComparison as StratifiedComparison
+from plausible.causal.estimation.simpson import simpson as simpson

@@ -1,0 +1,25 @@
+# Which file has which name of this folder: see plausible.base.lazy_names.
+from plausible.causal.interventional.class_search import InterventionalClass as InterventionalClass
+from plausible.causal.interventional.class_search import InterventionalStep as InterventionalStep
+from plausible.causal.interventional.class_search import gies as gies
+from plausible.causal.interventional.class_search import search_interventional_classes as search_interventional_classes
+from plausible.causal.interventional.experiments import ExperimentPlan as ExperimentPlan
+from plausible.causal.interventional.experiments import ExperimentValue as ExperimentValue
+from plausible.causal.interventional.experiments import Regime as Regime
+from plausible.causal.interventional.experiments import RegimeTest as RegimeTest
+from plausible.causal.interventional.experiments import RegimeTests as RegimeTests
+from plausible.causal.interventional.experiments import after_experiment as after_experiment
+from plausible.causal.interventional.experiments import check_regimes as check_regimes
+from plausible.causal.interventional.experiments import choose_experiment as choose_experiment
+from plausible.causal.interventional.experiments import experiment_information as experiment_information
+from plausible.causal.interventional.experiments import plan_experiments as plan_experiments
+from plausible.causal.interventional.experiments import rank_experiments as rank_experiments
+from plausible.causal.interventional.experiments import regimes as regimes
+from plausible.causal.interventional.response_posterior import PosteriorAnswer as PosteriorAnswer
+from plausible.causal.interventional.response_posterior import ResponsePosterior as ResponsePosterior
+from plausible.causal.interventional.response_posterior import learn_responses as learn_responses
+from plausible.causal.interventional.response_score import ResponseEvidence as ResponseEvidence
+from plausible.causal.interventional.response_score import ResponseScores as ResponseScores
+from plausible.causal.interventional.response_score import learn_functional_structure as learn_functional_structure
+from plausible.causal.interventional.response_score import response_evidence as response_evidence
+from plausible.causal.interventional.response_space import ResponseSpace as ResponseSpace

@@ -1,0 +1,26 @@
+# Which file has which name of this folder: see plausible.base.lazy_names.
+from plausible.causal.partial.bounds import Bounds as Bounds
+from plausible.causal.partial.bounds import bounds as bounds
+from plausible.causal.partial.checks import BootstrappedBounds as BootstrappedBounds
+from plausible.causal.partial.checks import Falsification as Falsification
+from plausible.causal.partial.checks import bootstrap_bounds as bootstrap_bounds
+from plausible.causal.partial.checks import falsification as falsification
+from plausible.causal.partial.linear_form import NotLinear as NotLinear
+from plausible.causal.partial.linear_query import Limit as Limit
+from plausible.causal.partial.linear_query import LinearQuery as LinearQuery
+from plausible.causal.partial.linear_query import Monotone as Monotone
+from plausible.causal.partial.linear_query import NoDirectEffect as NoDirectEffect
+from plausible.causal.partial.linear_query import average_causal_effect as average_causal_effect
+from plausible.causal.partial.linear_query import interventional_mean as interventional_mean
+from plausible.causal.partial.linear_query import probability_of as probability_of
+from plausible.causal.partial.linear_query import type_probability as type_probability
+from plausible.causal.partial.noncompliance import EffectInterval as EffectInterval
+from plausible.causal.partial.noncompliance import InstrumentalInequality as InstrumentalInequality
+from plausible.causal.partial.noncompliance import NoncomplianceReport as NoncomplianceReport
+from plausible.causal.partial.noncompliance import binarize as binarize
+from plausible.causal.partial.noncompliance import encouragement_effect as encouragement_effect
+from plausible.causal.partial.noncompliance import instrument_bounds as instrument_bounds
+from plausible.causal.partial.noncompliance import instrumental_inequality as instrumental_inequality
+from plausible.causal.partial.noncompliance import natural_bounds as natural_bounds
+from plausible.causal.partial.noncompliance import noncompliance_rate as noncompliance_rate
+from plausible.causal.partial.noncompliance import noncompliance_report as noncompliance_report

@@ -1,0 +1,20 @@
+# Which file has which name of this folder: see plausible.base.lazy_names.
+from plausible.decisions.troubleshooting.advice import Advice as Advice
+from plausible.decisions.troubleshooting.advice import Alternative as Alternative
+from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs as DeviceBeliefs
+from plausible.decisions.troubleshooting.device import Costs as Costs
+from plausible.decisions.troubleshooting.device import read_costs as read_costs
+from plausible.decisions.troubleshooting.evaluation import TroubleshootingEvaluation as TroubleshootingEvaluation
+from plausible.decisions.troubleshooting.evaluation import evaluate_troubleshooting as evaluate_troubleshooting
+from plausible.decisions.troubleshooting.plans import exact_plan as exact_plan
+from plausible.decisions.troubleshooting.plans import optimal_plan as optimal_plan
+from plausible.decisions.troubleshooting.repair_order import Component as Component
+from plausible.decisions.troubleshooting.repair_order import RepairPlan as RepairPlan
+from plausible.decisions.troubleshooting.repair_order import best_repair_order as best_repair_order
+from plausible.decisions.troubleshooting.repair_order import expected_repair_cost as expected_repair_cost
+from plausible.decisions.troubleshooting.steps import PlanNode as PlanNode
+from plausible.decisions.troubleshooting.steps import Step as Step
+from plausible.decisions.troubleshooting.steps import TakenStep as TakenStep
+from plausible.decisions.troubleshooting.steps import plan_text as plan_text
+from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter as Troubleshooter
+from plausible.decisions.troubleshooting.troubleshooter import TroubleshootingSession as TroubleshootingSession

@@ -1,0 +1,22 @@
+# Which file has which name of this folder: see plausible.base.lazy_names.
+from plausible.inference.sampling.annealed_importance import AnnealedImportance as AnnealedImportance
+from plausible.inference.sampling.chain_diagnostics import ChainDiagnostics as ChainDiagnostics
+from plausible.inference.sampling.chain_diagnostics import bulk_effective_sample_size as bulk_effective_sample_size
+from plausible.inference.sampling.chain_diagnostics import diagnose as diagnose
+from plausible.inference.sampling.chain_diagnostics import effective_sample_size as effective_sample_size
+from plausible.inference.sampling.chain_diagnostics import monte_carlo_error as monte_carlo_error
+from plausible.inference.sampling.chain_diagnostics import r_hat as r_hat
+from plausible.inference.sampling.chain_diagnostics import tail_effective_sample_size as tail_effective_sample_size
+from plausible.inference.sampling.chain_diagnostics import to_arviz as to_arviz
+from plausible.inference.sampling.chains import Gibbs as Gibbs
+from plausible.inference.sampling.collapsed_particles import CollapsedGibbs as CollapsedGibbs
+from plausible.inference.sampling.directed_sampling import LikelihoodWeighting as LikelihoodWeighting
+from plausible.inference.sampling.directed_sampling import RejectionSampling as RejectionSampling
+from plausible.inference.sampling.directed_sampling import WeightedSamples as WeightedSamples
+from plausible.inference.sampling.directed_sampling import draw as draw
+from plausible.inference.sampling.importance_sampling import ImportanceSampling as ImportanceSampling
+from plausible.inference.sampling.metropolis import Metropolis as Metropolis
+from plausible.inference.sampling.metropolis import Proposal as Proposal
+from plausible.inference.sampling.sample_sums import SampleSums as SampleSums
+from plausible.inference.sampling.sample_sums import importance_log_partition as importance_log_partition
+from plausible.inference.sampling.sample_sums import log_partition_ratio as log_partition_ratio

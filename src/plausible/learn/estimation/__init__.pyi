@@ -1,0 +1,22 @@
+# Which file has which name of this folder: see plausible.base.lazy_names.
+from plausible.learn.estimation.families import CPDLearner as CPDLearner
+from plausible.learn.estimation.families import Fragmentation as Fragmentation
+from plausible.learn.estimation.families import ParameterKnowledge as ParameterKnowledge
+from plausible.learn.estimation.families import UnidentifiedParameters as UnidentifiedParameters
+from plausible.learn.estimation.families import data_fragmentation as data_fragmentation
+from plausible.learn.estimation.families import empirical_divergence as empirical_divergence
+from plausible.learn.estimation.families import empirical_entropy as empirical_entropy
+from plausible.learn.estimation.families import graph_log_likelihood as graph_log_likelihood
+from plausible.learn.estimation.families import log_likelihood as log_likelihood
+from plausible.learn.estimation.learners import GaussianLearner as GaussianLearner
+from plausible.learn.estimation.learners import LogisticLearner as LogisticLearner
+from plausible.learn.estimation.learners import NoisyOrLearner as NoisyOrLearner
+from plausible.learn.estimation.learners import TreeLearner as TreeLearner
+from plausible.learn.estimation.posterior import ParameterPosterior as ParameterPosterior
+from plausible.learn.estimation.posterior import parameter_posterior as parameter_posterior
+from plausible.learn.estimation.priors import K2 as K2
+from plausible.learn.estimation.priors import BDe as BDe
+from plausible.learn.estimation.priors import BDeu as BDeu
+from plausible.learn.estimation.priors import Dirichlet as Dirichlet
+from plausible.learn.estimation.priors import FamilyPosterior as FamilyPosterior
+from plausible.learn.estimation.priors import Interval as Interval

@@ -1,0 +1,19 @@
+# Which file has which name of this folder: see plausible.base.lazy_names.
+from plausible.learn.evaluation.cross_validation import CrossValidation as CrossValidation
+from plausible.learn.evaluation.cross_validation import LearnerComparison as LearnerComparison
+from plausible.learn.evaluation.cross_validation import LearningCurve as LearningCurve
+from plausible.learn.evaluation.cross_validation import (
+    compare_generative_discriminative as compare_generative_discriminative,
+)
+from plausible.learn.evaluation.cross_validation import compare_learners as compare_learners
+from plausible.learn.evaluation.cross_validation import cross_validate as cross_validate
+from plausible.learn.evaluation.cross_validation import learning_curve as learning_curve
+from plausible.learn.evaluation.measures import Recovery as Recovery
+from plausible.learn.evaluation.measures import mean_loss as mean_loss
+from plausible.learn.evaluation.measures import recovery as recovery
+from plausible.learn.evaluation.measures import recovery_curve as recovery_curve
+from plausible.learn.evaluation.measures import row_losses as row_losses
+from plausible.learn.evaluation.measures import score_graph as _score_graph
+
+# What a stub imports under another name is not passed on; what it assigns is.
+score = _score_graph

@@ -1,0 +1,18 @@
+# Which file has which name of this folder: see plausible.base.lazy_names.
+from plausible.learn.incomplete_scores.approximations import LaplaceIntegral as LaplaceIntegral
+from plausible.learn.incomplete_scores.approximations import laplace_integral as laplace_integral
+from plausible.learn.incomplete_scores.cardinality import CardinalityChoice as CardinalityChoice
+from plausible.learn.incomplete_scores.cardinality import CardinalityScore as CardinalityScore
+from plausible.learn.incomplete_scores.cardinality import choose_cardinality as choose_cardinality
+from plausible.learn.incomplete_scores.cardinality import cluster_cardinality as cluster_cardinality
+from plausible.learn.incomplete_scores.cardinality import grow_cardinality as grow_cardinality
+from plausible.learn.incomplete_scores.information_content import InformationContent as InformationContent
+from plausible.learn.incomplete_scores.information_content import ParameterBudget as ParameterBudget
+from plausible.learn.incomplete_scores.information_content import information_content as information_content
+from plausible.learn.incomplete_scores.information_content import parameter_budget as parameter_budget
+from plausible.learn.incomplete_scores.score import INCOMPLETE_SCORES as INCOMPLETE_SCORES
+from plausible.learn.incomplete_scores.score import IncompleteScore as IncompleteScore
+from plausible.learn.incomplete_scores.score import ScoreComparison as ScoreComparison
+from plausible.learn.incomplete_scores.score import compare_scores as compare_scores
+from plausible.learn.incomplete_scores.score import score_incomplete as score_incomplete
+from plausible.learn.incomplete_scores.task import ScoreOptions as ScoreOptions

@@ -1,0 +1,20 @@
+# Which file has which name of this folder: see plausible.base.lazy_names.
+from plausible.learn.mixtures.clustering import EmptyClusters as EmptyClusters
+from plausible.learn.mixtures.clustering import MixtureClustering as MixtureClustering
+from plausible.learn.mixtures.comparison import ClusterChoice as ClusterChoice
+from plausible.learn.mixtures.comparison import ClusteringComparison as ClusteringComparison
+from plausible.learn.mixtures.comparison import ClusterScore as ClusterScore
+from plausible.learn.mixtures.comparison import MixtureComparison as MixtureComparison
+from plausible.learn.mixtures.comparison import choose_clusters as choose_clusters
+from plausible.learn.mixtures.comparison import compare_clusterings as compare_clusterings
+from plausible.learn.mixtures.comparison import compare_mixtures as compare_mixtures
+from plausible.learn.mixtures.em import MixtureState as MixtureState
+from plausible.learn.mixtures.em import equal_clusters as equal_clusters
+from plausible.learn.mixtures.model import MixturePrior as MixturePrior
+from plausible.learn.mixtures.reports import ClusterFeature as ClusterFeature
+from plausible.learn.mixtures.reports import ClusterProfile as ClusterProfile
+from plausible.learn.mixtures.reports import cluster_profiles as cluster_profiles
+from plausible.learn.mixtures.reports import feature_information as feature_information
+from plausible.learn.mixtures.reports import irrelevant_features as irrelevant_features
+from plausible.learn.mixtures.reports import item_probabilities as item_probabilities
+from plausible.learn.mixtures.reports import predict_feature as predict_feature

@@ -1,0 +1,24 @@
+# Which file has which name of this folder: see plausible.base.lazy_names.
+from plausible.learn.partitions.base_measures import BaseMeasure as BaseMeasure
+from plausible.learn.partitions.base_measures import DirichletStates as DirichletStates
+from plausible.learn.partitions.base_measures import NormalInverseWishart as NormalInverseWishart
+from plausible.learn.partitions.base_measures import default_base as default_base
+from plausible.learn.partitions.base_measures import normal_inverse_gamma as normal_inverse_gamma
+from plausible.learn.partitions.dirichlet_process_mixture import DirichletProcessMixture as DirichletProcessMixture
+from plausible.learn.partitions.dirichlet_process_mixture import PartitionPosterior as PartitionPosterior
+from plausible.learn.partitions.dirichlet_process_mixture import pair_distance as pair_distance
+from plausible.learn.partitions.dirichlet_process_mixture import sample_partitions as sample_partitions
+from plausible.learn.partitions.dirichlet_process_mixture import variation_of_information as variation_of_information
+from plausible.learn.partitions.partition_chain import GammaPrior as GammaPrior
+from plausible.learn.partitions.partition_chain import PartitionModel as PartitionModel
+from plausible.learn.partitions.partition_chain import PartitionMoves as PartitionMoves
+from plausible.learn.partitions.partition_chain import PartitionProblem as PartitionProblem
+from plausible.learn.partitions.partition_chain import PartitionState as PartitionState
+from plausible.learn.partitions.partition_chain import cluster_posteriors as cluster_posteriors
+from plausible.learn.partitions.partition_chain import partition_init as partition_init
+from plausible.learn.partitions.partition_chain import partition_step as partition_step
+from plausible.learn.partitions.partition_priors import ChineseRestaurant as ChineseRestaurant
+from plausible.learn.partitions.partition_priors import FiniteDirichlet as FiniteDirichlet
+from plausible.learn.partitions.partition_priors import break_sticks as break_sticks
+from plausible.learn.partitions.partition_priors import sample_dirichlet as sample_dirichlet
+from plausible.learn.partitions.partition_priors import sticks_needed as sticks_needed
