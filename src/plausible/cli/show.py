@@ -12,7 +12,7 @@ from plausible.cli.causal_graphs import ANY_CLASS, graph_text, read_written_grap
 from plausible.cli.commands import command
 from plausible.cli.options import AsJson, ModelSource, argument, option
 from plausible.cli.output import is_standard, picked, print_answer, print_json, print_line
-from plausible.cli.source import check_ending, read_model, save_model
+from plausible.cli.source import check_ending, read_any_model, read_model, save_model
 from plausible.cli.terminal import facts
 from plausible.cpds import CPD
 from plausible.decisions import InfluenceDiagram
@@ -21,12 +21,18 @@ from plausible.examples.image_comparisons import COMPARISONS, write_png
 from plausible.graphs import DAG, UndirectedGraph, elimination_order, induced_width
 from plausible.io import Model
 from plausible.models import BayesianNetwork
+from plausible.models.sequences.sequence_model import SequenceModel
 
 
 @command(examples=("plausible info asia",))
 def run_info(model: ModelSource, as_json: AsJson = False) -> None:
     """Show the size, structure, parameters and width of a model."""
-    found = model_facts(read_model(model))
+    described = read_any_model(model)
+    if isinstance(described, SequenceModel):
+        record = described.to_record()
+        print_answer(str(described), {"kind": described.kind, **record}, as_json=as_json)
+        return
+    found = model_facts(described)
     print_answer(facts_text(found, title=model), found, as_json=as_json)
 
 
@@ -219,7 +225,7 @@ def run_convert(
         raise InvalidArgument("- is standard output, which has no ending: name the format, as in --to bif.")
     if not is_standard(target) and format is None:
         check_ending(target, "--to bif")
-    found = read_model(model, read_format, lenient=lenient)
+    found = read_any_model(model, read_format, lenient=lenient)
     save_model(found, target, format)
     if is_standard(target):
         return

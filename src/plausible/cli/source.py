@@ -19,7 +19,9 @@ from plausible.graphs import DAG, UndirectedGraph
 from plausible.io import FORMATS, Model, Network, load, save
 from plausible.io.assembly import reading
 from plausible.io.files import format_of_text
+from plausible.io.formats import AnyModel
 from plausible.models import BayesianNetwork
+from plausible.models.sequences.sequence_model import SequenceModel
 
 #: The endings of files that hold models.
 MODEL_ENDINGS = tuple(ending for known in FORMATS for ending in known.extensions)
@@ -54,7 +56,18 @@ def read_bayesian(source: str, why: str) -> BayesianNetwork:
 
 
 def read_model(source: str, format: str | None = None, *, lenient: bool = False) -> Model:
-    """The model in a file or on standard input, or the example of that name."""
+    """The model in a file or on standard input, or the example of that name; one in time is refused."""
+    model = read_any_model(source, format, lenient=lenient)
+    if isinstance(model, SequenceModel):
+        raise NotSupported(
+            f"{source!r} is a {type(model).__name__}, a model in time, which other commands ask: plausible filter, "
+            "plausible smooth and plausible forecast."
+        )
+    return model
+
+
+def read_any_model(source: str, format: str | None = None, *, lenient: bool = False) -> AnyModel:
+    """The model of any kind in a file or on standard input, or the example of that name."""
     if is_standard(source):
         return _piped_model(format, lenient)
     if source in examples.names() and not Path(source).exists():
@@ -98,7 +111,7 @@ def format_of(data: bytes) -> str | None:
     return format_of_text(text)
 
 
-def _piped_model(format: str | None, lenient: bool) -> Model:
+def _piped_model(format: str | None, lenient: bool) -> AnyModel:
     """The model on standard input, in the format that is named or that it begins with."""
     data = piped_bytes()
     found = format or format_of(data)
@@ -136,7 +149,7 @@ def check_target(target: Path | str, format: str | None = None) -> None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
 
 
-def save_model(model: Model, target: Path | str, format: str | None = None) -> None:
+def save_model(model: AnyModel, target: Path | str, format: str | None = None) -> None:
     """Write a model to a file, or to standard output, as bytes in UTF-8 as in a file."""
     if not is_standard(target):
         save(model, target, format=format)

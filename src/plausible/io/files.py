@@ -20,7 +20,7 @@ from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, suggestion
 from plausible.io import bif, dne, dsl, hugin, json_format, uai, xdsl, xmlbif
 from plausible.io.assembly import reading
-from plausible.io.formats import Format, Model, check_model
+from plausible.io.formats import AnyModel, Format, check_model
 from plausible.models import BayesianNetwork, MarkovNetwork
 
 FORMATS: tuple[Format, ...] = (
@@ -82,7 +82,7 @@ _BEGINNINGS: Mapping[str, re.Pattern[str]] = MappingProxyType(
 
 @keyword_hints
 def load(path: PathLike, format: str | None = None, *, lenient: bool = False) -> Loaded:
-    """Load a model from a file: a `BayesianNetwork`, a `MarkovNetwork` or an `InfluenceDiagram`.
+    """Load a model from a file: a network, an influence diagram, or a model in time.
 
     Type checkers assume that it is a Bayesian network. `load_network`, `load_markov_network` and `load_diagram` check
     what the file holds, and tell type checkers.
@@ -139,7 +139,8 @@ def _load_kind(kind: type[_Kind], path: PathLike, format: str | None, lenient: b
     model = load(path, format, lenient=lenient)
     if isinstance(model, kind):
         return model
-    wanted, (held, door) = _KINDS[kind][0], _KINDS[type(model)]
+    wanted = _KINDS[kind][0]
+    held, door = _KINDS.get(type(model), (f"a {type(model).__name__}", "load"))
     raise FormatError(f"This file holds {held}, not {wanted}. Load it with {door}.", file=os.fspath(path))
 
 
@@ -178,7 +179,7 @@ def format_of_text(text: str) -> str | None:
 
 
 @keyword_hints
-def save(model: Model, path: PathLike, format: str | None = None) -> None:
+def save(model: AnyModel, path: PathLike, format: str | None = None) -> None:
     """Save a model to a file. An existing file is replaced only once everything has been written.
 
     Parameters
@@ -200,7 +201,7 @@ def save(model: Model, path: PathLike, format: str | None = None) -> None:
     write_whole(path, gzip.compress(data, mtime=0) if Path(path).suffix.lower() == ".gz" else data)
 
 
-def to_text(model: Model, format: str) -> str:
+def to_text(model: AnyModel, format: str) -> str:
     """A model as the text of a file, by the name of its format.
 
     >>> from plausible.factors import Factor

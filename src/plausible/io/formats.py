@@ -13,12 +13,15 @@ from plausible.decisions import Decision, InfluenceDiagram
 from plausible.errors import NotRepresentable, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes
+from plausible.models.sequences.sequence_model import SequenceModel
 from plausible.variables import State, Variable
 
 #: Models of chance alone.
 Network: TypeAlias = BayesianNetwork | MarkovNetwork
 #: What files hold.
 Model: TypeAlias = Network | InfluenceDiagram
+#: What files in the library's own format hold.
+AnyModel: TypeAlias = Model | SequenceModel
 
 _DIAGRAM_ENDINGS: Final = ".json, .xdsl, .net or .xmlbif"
 
@@ -26,7 +29,7 @@ _DIAGRAM_ENDINGS: Final = ".json, .xdsl, .net or .xmlbif"
 class Parser(Protocol):
     """How a format is read."""
 
-    def __call__(self, text: str, *, lenient: bool = False) -> Model:
+    def __call__(self, text: str, *, lenient: bool = False) -> AnyModel:
         """The model in a text; a lenient reader mends what it can."""
 
 
@@ -38,14 +41,14 @@ class Format:
     extensions: tuple[str, ...]  # File endings that choose it, in lower case, with the dot
     parse: Parser  # Text to model; errors are `FormatError` with line and column
     #: Model to text, where the format can be written; a model that it can't hold is `NotRepresentable`.
-    write: Callable[[Model], str] | None
+    write: Callable[[Any], str] | None
 
 
 def check_model(model: object) -> None:
     """Refuse what no file holds."""
-    if not isinstance(model, BayesianNetwork | MarkovNetwork | InfluenceDiagram):
+    if not isinstance(model, BayesianNetwork | MarkovNetwork | InfluenceDiagram | SequenceModel):
         raise NotRepresentable(
-            "Files hold a BayesianNetwork, a MarkovNetwork or an InfluenceDiagram; "
+            "Files hold a BayesianNetwork, a MarkovNetwork, an InfluenceDiagram or a model in time; "
             f"this is a {type(model).__name__}. Make one of it first."
         )
 

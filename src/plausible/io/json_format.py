@@ -9,7 +9,8 @@
 
 A distribution has the fields of its kind, see `CPD.to_record`; tables are numbers in a row, the child's state changing
 fastest. A `"markov-network"` has `"factors": [{"scope": ["A", "B"], "values": [...]}]` instead, the last variable's
-state changing fastest. An `"influence-diagram"` has no inputs, but `"decisions": [{"variable": "umbrella", "sees":
+state changing fastest. Models in time have the fields of their records, see `SequenceModel.to_record`, in the place of
+variables. An `"influence-diagram"` has no inputs, but `"decisions": [{"variable": "umbrella", "sees":
 ["forecast"]}]` and `"utilities": [{"name": "comfort", "parents": ["rain", "umbrella"], "values": [...]}]`. States are
 text, numbers, truth values, null, or lists of these, which stand for tuples. Fields that are not known are errors, so
 that nothing is passed over.
@@ -33,9 +34,11 @@ from plausible.errors import NotRepresentable, PlausibleError, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.io.assembly import Assembly
-from plausible.io.formats import Format, Model, check_model, from_plain, to_plain
+from plausible.io.formats import AnyModel, Format, check_model, from_plain, to_plain
 from plausible.io.json_values import JSONValue, parse_values
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
+from plausible.models.sequences.kinds import SEQUENCE_KINDS
+from plausible.models.sequences.sequence_model import SequenceModel
 from plausible.variables import State, Variable
 
 #: A factor may be over this many variables.
@@ -55,7 +58,7 @@ _NOTES = ("name", "description", "reference", "properties")
 _NODE_NOTES = ("label", "description", "position", "properties")
 
 
-def parse_json(text: str, *, lenient: bool = False) -> Model:
+def parse_json(text: str, *, lenient: bool = False) -> AnyModel:
     """The model in a text of the library's own format; `lenient` as for `load`.
 
     >>> parse_json('''{"format": "plausible", "version": 1, "kind": "bayesian-network",
@@ -65,6 +68,8 @@ def parse_json(text: str, *, lenient: bool = False) -> Model:
     """
     root = parse_values(text)
     kind = _kind(root)
+    if kind in SEQUENCE_KINDS:
+        return _sequence_model(root, SEQUENCE_KINDS[kind])
     required, optional = _PARTS[kind]
     fields = root.fields(("format", "version", "kind", "variables", *required), (*_NOTES, *optional))
     if kind == _MARKOV:
@@ -86,10 +91,26 @@ def _kind(root: JSONValue) -> str:
         found = f"This file has version {version.value}" if type(version.value) is int else "This file has no version"
         raise version.error(f"{found}; version {VERSION} can be read.")
     kind = head.get("kind", root)
-    if not isinstance(kind.value, str) or kind.value not in _PARTS:
-        hint = suggestion(kind.value, _PARTS) if isinstance(kind.value, str) else ""
-        raise kind.error(f'Expected "kind": "{_BAYESIAN}", "{_MARKOV}" or "{_DIAGRAM}".{hint}')
+    known = (*_PARTS, *SEQUENCE_KINDS)
+    if not isinstance(kind.value, str) or kind.value not in known:
+        hint = suggestion(kind.value, known) if isinstance(kind.value, str) else ""
+        raise kind.error(f'Expected "kind": {", ".join(map(json.dumps, known))}.{hint}')
     return str(kind.value)
+
+
+def _sequence_model(root: JSONValue, kind: type[SequenceModel]) -> SequenceModel:
+    fields = {key: part for key, part in root.fields((), None).items() if key not in ("format", "version", "kind")}
+    for part in fields.values():
+        part.check_record()
+    try:
+        model = kind.from_record({key: part.value for key, part in fields.items()})
+    except (PlausibleError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+        raise root.error(f"The fields don't make a model of the kind {kind.kind!r}: {error}") from None
+    known = model.to_record()
+    for key, part in fields.items():
+        if key not in known:
+            raise part.error(f"{key!r} is not a field of the kind {kind.kind!r}.{suggestion(key, known)}")
+    return model
 
 
 def _read_variable(value: JSONValue) -> tuple[str, list[State] | None, VariableNotes]:
@@ -256,7 +277,7 @@ def _network_notes(fields: Mapping[str, JSONValue]) -> Notes:
     return Notes(texts.get("name", ""), texts.get("description", ""), texts.get("reference", ""), properties)
 
 
-def format_json(model: Model) -> str:
+def format_json(model: AnyModel) -> str:
     """A model in the library's own format, which keeps every kind of distribution, states, inputs and notes.
 
     >>> print(format_json(BayesianNetwork(TableCPD("coin", [0.5, 0.5]))))
@@ -270,6 +291,8 @@ def format_json(model: Model) -> str:
     <BLANKLINE>
     """
     check_model(model)
+    if isinstance(model, SequenceModel):
+        return _text({"format": "plausible", "version": VERSION, "kind": model.kind, **model.to_record()}, {})
     kind = _BAYESIAN if isinstance(model, BayesianNetwork) else _MARKOV
     kind = _DIAGRAM if isinstance(model, InfluenceDiagram) else kind
     notes, blocks = model.notes, dict[str, list[Any]]()
@@ -296,6 +319,11 @@ def format_json(model: Model) -> str:
         ]
     else:
         blocks["factors"] = [{"scope": list(f.names), "values": f.flat.tolist()} for f in model.factors]
+    return _text(head, blocks)
+
+
+def _text(head: Mapping[str, Any], blocks: Mapping[str, Iterable[Any]]) -> str:
+    """The head and the blocks as text."""
     text = _layout(head, blocks, ensure_ascii=False)
     # Half a surrogate pair can't be encoded, but it can be escaped.
     return _layout(head, blocks, ensure_ascii=True) if _SURROGATE.search(text) else text

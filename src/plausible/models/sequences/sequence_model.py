@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
+from plausible.base.records import plain
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import ImpossibleEvidence
-from plausible.variables import Variable
+from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,10 +34,22 @@ class SequenceModel(Frozen, ABC):
 
     __slots__ = ()
 
+    #: The name of the kind of model in files.
+    kind: ClassVar[str]
+
     @property
     @abstractmethod
     def variables(self) -> Mapping[str, Variable]:
         """Name -> variable, of all columns that rows may have."""
+
+    @abstractmethod
+    def to_record(self) -> dict[str, Any]:
+        """What makes the model, as plain lists, numbers and texts, for files."""
+
+    @classmethod
+    @abstractmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """The inverse of `to_record`."""
 
     @property
     def _place(self) -> str:
@@ -78,6 +91,28 @@ class SequenceModel(Frozen, ABC):
         """
         sequences = self._read(rows, sequence, time, gaps)
         return sequences.series(self._step_log_likelihoods(sequences), "log_likelihood")
+
+
+def variable_record(variable: Variable) -> dict[str, Any]:
+    """A variable as files have it: states that are tuples become lists."""
+    if variable.is_continuous:
+        return {"name": variable.name, "continuous": True}
+    return {"name": variable.name, "states": [_listed(state) for state in variable.states]}
+
+
+def variable_of(record: Mapping[str, Any]) -> Variable:
+    """The inverse of `variable_record`."""
+    if record.get("continuous", False):
+        return Variable(record["name"])
+    return Variable(record["name"], [_tupled(state) for state in record["states"]])
+
+
+def _listed(state: State) -> Any:
+    return [_listed(part) for part in state] if isinstance(state, tuple) else plain(state)
+
+
+def _tupled(state: Any) -> State:
+    return tuple(_tupled(part) for part in state) if isinstance(state, list) else state
 
 
 def refuse_impossible(sequences: Sequences, step_log_likelihoods: Floats) -> None:

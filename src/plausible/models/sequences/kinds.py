@@ -1,0 +1,12 @@
+"""The kinds of models in time, by the names that they have in files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from plausible.models.sequences.sequence_model import SequenceModel
+
+_KNOWN: tuple[type[SequenceModel], ...] = ()
+#: Name in files -> class.
+SEQUENCE_KINDS: Mapping[str, type[SequenceModel]] = MappingProxyType({known.kind: known for known in _KNOWN})
