@@ -329,7 +329,7 @@ def test_a_warning_names_the_file_and_points_at_the_line_that_loads_it(tmp_path)
 @pytest.mark.parametrize("thing", [DAG("A -> B"), "net", None, Factor({"A": 2}, [1, 2])], ids=repr)
 def test_what_is_no_model_is_refused_whatever_the_format(tmp_path, thing, ending):
     kind = type(thing).__name__
-    with pytest.raises(NotRepresentable, match=f"or an InfluenceDiagram; this is a {kind}"):
+    with pytest.raises(NotRepresentable, match=f"or a model in time; this is a {kind}"):
         save(thing, tmp_path / f"thing{ending}")
     assert not list(tmp_path.iterdir())
 
