@@ -6,6 +6,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import groupby
 from threading import Lock
 from typing import Any, TypeAlias
@@ -229,6 +230,10 @@ class TableStatistics(Statistics):
         self._has_missing = {name for name, place in self._names.items() if has_missing[place]}
         self._lock = Lock()
         self._num_threads = num_threads
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the rows: what was counted is counted again, and locks can't be pickled."""
+        return partial(TableStatistics, num_threads=self._num_threads), (self._table,)
 
     @property
     def table(self) -> Table:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.frozen import FrozenMapping
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import read_names
 from plausible.data.columns import decode
@@ -19,16 +19,19 @@ from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.inference.budget import Budget
 from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engines import Engine, check_engine
-from plausible.learn.undirected.climbing import Climb, OptimizerLike, climb
+from plausible.learn.undirected.climbing import OptimizerLike, climb
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.ground import FieldForm
-from plausible.learn.undirected.labelled_rows import LabelledRows
+from plausible.learn.undirected.infinite_weights import diverging_weights
+from plausible.learn.undirected.labelled_rows import LabelledRows, one_by_one
+from plausible.learn.undirected.learned_weights import LearnedWeights
 from plausible.learn.undirected.named_objectives import ObjectiveLike, read_objective
-from plausible.learn.undirected.objectives import Sample
+from plausible.learn.undirected.objectives import Likelihood, Objective, ObjectiveMethod, Sample
+from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import PriorOfWeights, read_prior
 from plausible.models import MarkovNetwork
 from plausible.search.ascent import AscentState
-from plausible.search.run import HasRun, Run, Stops
+from plausible.search.run import Run, Stops
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
@@ -36,18 +39,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FieldFit(HasRun):
+class FieldFit(LearnedWeights):
     """A conditional random field whose weights were learned: P(Y | X) ∝ exp Σ θ_i f_i(Y, X)."""
-
-    _told = ("weights", "objective", "kind", "duality_gap", *HasRun._told)
 
     weights: Mapping[str, float]  # By name
     objective: float  # What was climbed, with the logarithm of the prior: a total over rows
     kind: str  # Whether that is "exact", a bound, or an "approximation" of what it is called
+    #: A combination of weights along which the likelihood rises for ever, as it separates labels: name -> share.
+    diverging: Mapping[str, float]
     run: Run[AscentState]  # The climb, from which `resume=` goes on
     _form: FieldForm = field(repr=False)
-    _engine: Engine | Optimizer | None = field(repr=False)
-    _budget: Budget | None = field(repr=False)
+    _climb: Climb[Objective] = field(repr=False)
+    _data: Sample = field(repr=False)
+    _method: ObjectiveMethod = field(repr=False)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -58,11 +62,6 @@ class FieldFit(HasRun):
     def inputs(self) -> tuple[str, ...]:
         """The columns that it needs."""
         return tuple(self._form.inputs)
-
-    @property
-    def duality_gap(self) -> float:
-        """By how much the objective may be short of the best, where margins were learned; nan elsewhere."""
-        return float(getattr(self.run.state, "gap", math.nan))
 
     def predict(self, data: TableLike) -> pd.DataFrame:
         """The most probable labels of all targets together, row by row, by an exact search, or the engine of margins.
@@ -96,11 +95,13 @@ class FieldFit(HasRun):
             for number, name in enumerate(names)
         }
 
-    def log_likelihood(self, data: TableLike) -> float:
-        """Σ_m log P(y[m] | x[m]) of labelled rows; labels that are missing are summed out."""
-        table = self._table(data)
-        design = self._form.ground(table)
-        sample = self._sample(design, table)
+    def log_likelihood(self, data: TableLike | None = None) -> float:
+        """Σ_m log P(y[m] | x[m]) of labelled rows, by default those that were learned from.
+
+        Labels that are missing are summed out.
+        """
+        table = None if data is None else self._table(data)
+        sample = self._data if table is None else self._sample(self._form.ground(table), table)
         return read_objective("likelihood").on(sample).at(self.run.state.point)[0]
 
     def score(self, data: TableLike) -> float:
@@ -175,7 +176,19 @@ class FieldFit(HasRun):
 
     def _sample(self, design: Design, table: Table | None = None) -> Sample:
         rows = None if table is None else (self._form.labels(table), np.ones(1))
-        return Sample(design, None, self._engine, self._budget, _rows=rows)
+        return Sample(design, None, self._data.engine, self._data.budget, _rows=rows)
+
+    def _row_variance(self) -> Floats:
+        rows = one_by_one(self._data)
+        gradients = np.array([self._method.on(row).at(self.run.state.point)[1] for row in rows])
+        centred = gradients - gradients.mean(axis=0)
+        return np.asarray(centred.T @ centred)
+
+    def _data_told(self) -> float:
+        """Where the likelihood was climbed it is left of the objective; else it would take an inference."""
+        if not isinstance(self._method, Likelihood):
+            return math.nan
+        return self.objective - self._climb.penalty.log_density(self.run.state.point)
 
     def __repr__(self) -> str:
         ended = f"{self.stopped_by} after {counted(self.num_steps, 'step')}"
@@ -211,7 +224,7 @@ def learn_crf(
     time_limit: float | None = None,
     budget: Budget | None = None,
     progress: Callable[[AscentState], object] | None = None,
-    resume: Run[AscentState] | None = None,
+    resume: Run[AscentState] | AscentState | None = None,
 ) -> FieldFit:
     """Learn P(targets | all else) ∝ exp Σ θ_i f_i, over any graph of targets; nothing is said about the inputs.
 
@@ -259,8 +272,17 @@ def learn_crf(
         check_engine(engine, form.targets)
     penalty = read_prior(prior, design.names, design.groups, design.group_names)
     sample = Sample(design, None, engine, budget, total=float(table.num_rows), _rows=(form.labels(table), np.ones(1)))
-    goal = read_objective(objective).on(sample)
-    run = climb(Climb(goal, penalty), optimizer, np.zeros(design.num_weights) if resume is None else resume, stops)
-    weights = dict(zip(design.names, run.state.point.tolist(), strict=True))
-    value = run.state.value + penalty.constant
-    return FieldFit(MappingProxyType(weights), value, goal.kind, run, form, engine, budget)
+    method = read_objective(objective)
+    climbed = Climb(method.on(sample), penalty)
+    run = climb(climbed, optimizer, np.zeros(design.num_weights) if resume is None else resume, stops)
+    return FieldFit(
+        FrozenMapping(zip(design.names, run.state.point.tolist(), strict=True)),
+        run.state.value + penalty.constant,
+        climbed.objective.kind,
+        FrozenMapping(diverging_weights(climbed, sample, run)),
+        run,
+        form,
+        climbed,
+        sample,
+        method,
+    )

@@ -83,6 +83,21 @@ class Design:
         """The matrix the other way round: from entries to statistics of features."""
         return self.matrix.T.tocsr()
 
+    @cached_property
+    def spreads(self) -> Floats:
+        """How far the values of each feature lie apart within a table, at most; one where they are all the same."""
+        coo = self.matrix.tocoo()
+        scopes = np.searchsorted(self.starts, coo.row, side="right") - 1
+        pairs, pair = np.unique(scopes * max(1, self.num_weights) + coo.col, return_inverse=True)
+        owners, weights = pairs // max(1, self.num_weights), pairs % max(1, self.num_weights)
+        is_full = np.bincount(pair, minlength=pairs.size) == np.diff(self.starts)[owners]
+        top = np.where(is_full, -np.inf, 0.0)  # entries at which a feature is zero are not listed
+        bottom, spreads = -top, np.zeros(self.num_weights)
+        np.maximum.at(top, pair, coo.data)
+        np.minimum.at(bottom, pair, coo.data)
+        np.maximum.at(spreads, weights, top - bottom)
+        return np.where(spreads > 0, spreads, 1.0)
+
     def logs(self, weights: Floats) -> Floats:
         """The logarithms of all tables."""
         return np.asarray(self.base + self.matrix @ weights)
@@ -106,6 +121,22 @@ class Design:
         starts = starts_of(map(len, self.scopes))
         flat = np.array([place for scope in self.scopes for place in scope], dtype=np.int64)
         return starts, flat, strides_of(self.sizes[flat], starts) if flat.size else flat
+
+    @cached_property
+    def components(self) -> csr_array:
+        """Components x entries: the parts of the model that nothing joins to each other, and the tables of each."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        starts, flat, _ = self.axes
+        owners = np.repeat(np.arange(len(self.scopes)), np.diff(starts))
+        size = len(self.scopes) + len(self.sizes)
+        links = csr_array((np.ones(flat.size), (owners, len(self.scopes) + flat)), shape=(size, size))
+        found = connected_components(links, directed=False)[1][: len(self.scopes)]
+        number = np.unique(found, return_inverse=True)[1]
+        rows = np.repeat(number, np.diff(self.starts))
+        ones = np.ones(self.num_entries)
+        return csr_array((ones, (rows, np.arange(rows.size))), shape=(int(number.max(initial=-1)) + 1, rows.size))
 
     def positions(self, codes: Codes | Ints) -> Ints:
         """For each row of states the place of its entry in each table: an array over rows and scopes."""

@@ -43,6 +43,8 @@ class EnginePartition(Part):
 
     __slots__ = ("_design", "_engine", "_estimate")
 
+    is_convex = False  # as far as is known of what an engine tells
+
     def __init__(self, design: Design, engine: Engine) -> None:
         self._design, self._engine = design, engine
         self._estimate: Estimate | float = math.nan
@@ -74,6 +76,8 @@ class MessagePartition(Part):
     """
 
     __slots__ = ("_design", "_engine", "_estimate", "_problem", "_reader", "_state")
+
+    is_convex = False  # as far as is known of what an engine tells
 
     def __init__(self, design: Design, engine: SumProductEngine) -> None:
         self._design, self._engine = design, engine

@@ -10,60 +10,43 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import TextTable
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument, NotSupported, counted, suggestion
-from plausible.learn.undirected.climbing import Climb, information_matrix
+from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.learn.undirected.labelled_rows import LabelledRows
-from plausible.learn.undirected.objectives import ObjectiveMethod, Sample, places_of
+from plausible.learn.undirected.learned_weights import LearnedWeights
+from plausible.learn.undirected.objectives import Objective, ObjectiveMethod, Sample, places_of
+from plausible.learn.undirected.penalized import Climb
 from plausible.models import MarkovNetwork
 from plausible.search.ascent import AscentState
-from plausible.search.run import HasRun, Run
+from plausible.search.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MarkovFit(HasRun):
+class MarkovFit(LearnedWeights):
     """A Markov network whose weights were learned, and how that went."""
 
-    _told = ("log_likelihood", "objective", "kind", "weights", "moment_gap", "duality_gap", "infinite", *HasRun._told)
+    _told = ("log_likelihood", "infinite", *LearnedWeights._told)
 
     network: MarkovNetwork  # The learned network
     weights: Mapping[str, float]  # By name; infinite ones are the limit that the data ask for
     log_likelihood: float  # Of the data, a total over rows; nan where log Z was not computed
     objective: float  # What was climbed, with the logarithm of the prior: a total over rows
     kind: str  # Whether that is "exact", a "lower bound" or "upper bound" on it, or an "approximation"
-    moment_gap: float  # The largest difference between a mean of a feature in the data and in the model, prior minded
-    #: -ℓ/M less the entropy of the model: zero where moments match, and then no distribution with these moments has
-    #: more entropy; on the way there, and with a prior, it is no bound. Nan where log Z was not computed exactly.
-    duality_gap: float
     infinite: Mapping[str, float]  # The weights for which the likelihood has no finite best: name -> inf or -inf
+    #: A combination of weights along which the likelihood rises for ever, though each alone has a best: the features'
+    #: rows lie on a face of all that there could be. Name -> its share; empty where there is none.
+    diverging: Mapping[str, float]
     num_inferences: int  # How many inferences a step took
     #: The climb, from which `resume=` goes on: "converged" where the gradient vanished, "stuck" where no step leads
     #: higher, or a limit.
     run: Run[AscentState]
-    _climb: Climb = field(repr=False)
+    _climb: Climb[Objective] = field(repr=False)
     _data: Sample = field(repr=False)
     _method: ObjectiveMethod = field(repr=False)
-
-    def information(self) -> Floats:
-        """Minus the Hessian of objective and prior at the weights: M Cov[f; f] for the likelihood of complete rows."""
-        weights = self.run.state.point
-        return information_matrix(self._climb.objective, weights) + np.diag(self._climb.penalty.curvature(weights))
-
-    def covariance(self) -> Floats:
-        """The estimated covariance of the weights: the inverse information, on the weights that the data determine.
-
-        For the pseudolikelihood and other composite objectives the sandwich H⁻¹ J H⁻¹ with the variance J of the rows'
-        gradients. Weights that only matter together with others (a table has one too many) share their variance.
-        """
-        inverse = np.linalg.pinv(self.information(), rcond=1e-10, hermitian=True)
-        if not self._climb.objective.is_own:
-            return np.asarray(inverse)
-        return np.asarray(inverse @ self._row_variance() @ inverse)
 
     def _row_variance(self) -> Floats:
         """Σ_m w_m g_m g_mᵀ of the gradients of rows: by objectives of single rows."""
@@ -84,14 +67,6 @@ class MarkovFit(HasRun):
             raise NotSupported(f"Row {int(np.argmax((codes < 0).any(axis=1)))} has missing cells, so it has no margin.")
         places = places_of(targets, design, "targets")
         return LabelledRows.read(self._data, codes, np.ones(len(codes)), places).rivals(self.run.state.point)[0]
-
-    def standard_errors(self) -> dict[str, float]:
-        """The estimated standard error of each weight; nan for those at infinity."""
-        spread = np.sqrt(np.maximum(np.diag(self.covariance()), 0.0))
-        return {
-            name: math.nan if name in self.infinite else float(error)
-            for name, error in zip(self.weights, spread, strict=True)
-        }
 
     def dimension(self) -> int:
         """How many weights are free, those at infinity not counted as such."""
@@ -147,22 +122,11 @@ class MarkovFit(HasRun):
         columns = pd.Index(values[1], name=[*weights][1]) if len(places) == 2 else ["objective"]
         return pd.DataFrame(rows, index=pd.Index(values[0], name=next(iter(weights))), columns=columns)
 
-    def to_frame(self) -> pd.DataFrame:
-        """A row for each weight."""
-        import pandas as pd
-
-        return pd.DataFrame({"weight": list(self.weights), "value": list(self.weights.values())})
-
     def _repr_html_(self) -> str:
         return self.network._repr_html_()
 
-    def __str__(self) -> str:
-        ended = f"{self.stopped_by} after {counted(self.num_steps, 'step')}"
-        told = "" if self.kind == "exact" else f" ({self.kind})"
-        head = f"log-likelihood {self.log_likelihood:.6g}, objective {self.objective:.6g}{told}, {ended}"
-        largest = sorted(self.weights, key=lambda name: -abs(self.weights[name]))[:20]
-        table = TextTable(("weight", "value"), tuple((name, f"{self.weights[name]:.4g}") for name in largest), 1)
-        return f"{head}\n{table}"
+    def _data_told(self) -> float:
+        return self.log_likelihood
 
     def __repr__(self) -> str:
         return f"<MarkovFit: {str(self).splitlines()[0]}>"

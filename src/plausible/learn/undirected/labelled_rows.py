@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -141,6 +141,18 @@ class LabelledRows:
             rivals = np.where((others < margins)[:, None], states, rivals)
             margins = np.minimum(margins, others)
         return margins, rivals
+
+
+def one_by_one(data: Sample) -> Iterator[Sample]:
+    """Each row of a sample whose rows are laid out one after the other, by itself."""
+    design, num_rows = data.design, round(data.total)
+    labels = data.rows[0].reshape(num_rows, -1)
+    scopes = design.scopes[: len(design.scopes) // num_rows]
+    width, variables = design.num_entries // num_rows, dict(list(design.variables.items())[: labels.shape[1]])
+    for row in range(num_rows):
+        part = slice(row * width, (row + 1) * width)
+        one = replace(design, variables=variables, scopes=scopes, matrix=design.matrix[part], base=design.base[part])
+        yield Sample(one, None, data.engine, data.budget, _rows=(labels[[row]], np.ones(1)))
 
 
 def _put_in(design: Design, codes: Codes, targets: list[int]) -> Design:

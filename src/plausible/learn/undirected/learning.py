@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.frozen import FrozenMapping
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed, check_count, check_number, generator_of
 from plausible.data.statistics import Statistics
@@ -24,10 +24,11 @@ from plausible.graphs.graph_input import read_as
 from plausible.inference.budget import Budget
 from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engines import Engine, check_engine
-from plausible.learn.undirected.climbing import Climb, OptimizerLike, climb, settle_infinite
+from plausible.learn.undirected.climbing import OptimizerLike, climb
 from plausible.learn.undirected.closed_forms import chordal_logs, matched_logs
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.fit import MarkovFit
+from plausible.learn.undirected.infinite_weights import diverging_weights, settle_infinite
 from plausible.learn.undirected.named_objectives import ObjectiveLike, read_objective
 from plausible.learn.undirected.objectives import (
     Likelihood,
@@ -36,6 +37,7 @@ from plausible.learn.undirected.objectives import (
     Sample,
     SteeredObjective,
 )
+from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import Penalty, PriorOfWeights, PseudoData, read_prior
 from plausible.learn.undirected.proportional_fitting import FittingState, fit_proportionally
 from plausible.models import MarkovNetwork
@@ -66,7 +68,7 @@ def learn_markov(
     budget: Budget | None = None,
     progress: Callable[[AscentState], object] | None = None,
     seed: Seed = None,
-    resume: Run[AscentState] | None = None,
+    resume: Run[AscentState] | AscentState | None = None,
 ) -> MarkovFit:
     """Learn the weights of a log-linear model, P(x) ∝ exp Σ θ_i f_i(x), from rows.
 
@@ -106,7 +108,8 @@ def learn_markov(
     tolerance
         Enough is where no mean of a feature is further from that of the data than this, prior minded.
     resume
-        The run of an earlier fit to go on with: `fit.run`.
+        What to go on with: the run of an earlier fit, `fit.run`, or the last state that `progress` was told, so that
+        nothing is lost by Ctrl-C.
 
     Examples
     --------
@@ -148,6 +151,8 @@ def learn_markov(
                 'optimizer="ipf" meets marginals of the data exactly, which is the likelihood without an engine: leave '
                 "objective= and engine= out, or take another optimizer."
             )
+        if resume is not None:
+            raise NotSupported('optimizer="ipf" begins anew each time: leave resume= out.')
         return finished(source, method, climbed, fitted_run(climbed, fit_proportionally(source, stops)), infinite)
     begins = _starts(source, first, restarts, seed)
 
@@ -155,8 +160,6 @@ def learn_markov(
         limited = Stops(tolerance, max_steps, clock.seconds_left if math.isfinite(clock.deadline) else None, progress)
         return climb(climbed, optimizer, begin, limited)
 
-    if resume is not None and not isinstance(resume, Run):
-        raise InvalidArgument("resume= takes the run of an earlier fit: fit.run.")
     run = climb(climbed, optimizer, resume, stops) if resume is not None else best_run(run_from, begins, time_limit)[0]
     return finished(source, method, climbed, run, infinite)
 
@@ -292,7 +295,7 @@ def _starts(source: Sample, first: Floats, restarts: int, seed: Seed) -> Iterabl
         yield generator.normal(size=first.size)
 
 
-def _counted(climbed: Climb, logs: Floats) -> Run[AscentState]:
+def _counted(climbed: Climb[Objective], logs: Floats) -> Run[AscentState]:
     """A run that was at its end from the beginning: weights of tables that were counted."""
     design = climbed.objective.design
     order = design.transposed.indices  # of each weight its entry
@@ -301,7 +304,7 @@ def _counted(climbed: Climb, logs: Floats) -> Run[AscentState]:
     return Run(state, 0, CONVERGED, (state.value,))
 
 
-def fitted_run(climbed: Climb, run: Run[FittingState]) -> Run[AscentState]:
+def fitted_run(climbed: Climb[Objective], run: Run[FittingState]) -> Run[AscentState]:
     """The run of proportional fitting, as one of a climb."""
     if not climbed.penalty.is_none:
         raise NotSupported('optimizer="ipf" takes no prior: leave optimizer= out.')
@@ -324,23 +327,24 @@ def _matched(source: Sample, penalty: Penalty) -> MarkovFit:
 
 
 def finished(
-    source: Sample, method: ObjectiveMethod, climbed: Climb, run: Run[AscentState], infinite: Mapping[str, float]
+    source: Sample,
+    method: ObjectiveMethod,
+    climbed: Climb[Objective],
+    run: Run[AscentState],
+    infinite: Mapping[str, float],
 ) -> MarkovFit:
     """The record of a climb."""
     objective, point = climbed.objective, run.state.point
-    design, rows = objective.design, max(source.total, 1e-300)
-    log_likelihood, gap = _certificate(source, objective, point)
-    gap = getattr(run.state, "gap", gap)
+    design = objective.design
     weights = {name: infinite.get(name, float(value)) for name, value in zip(design.names, point, strict=True)}
     return MarkovFit(
         design.network(design.logs(point)),
-        MappingProxyType(weights),
-        log_likelihood,
+        FrozenMapping(weights),
+        _log_likelihood(source, objective, point),
         run.state.value + climbed.penalty.constant,
         objective.kind,
-        float(np.abs(run.state.gradient).max(initial=0.0)) / rows,
-        gap,
-        MappingProxyType(dict(infinite)),
+        FrozenMapping(infinite),
+        FrozenMapping(diverging_weights(climbed, source, run)),
         objective.num_inferences,
         run,
         climbed,
@@ -349,11 +353,10 @@ def finished(
     )
 
 
-def _certificate(source: Sample, objective: Objective, point: Floats) -> tuple[float, float]:
-    """The log-likelihood, and -ℓ/M less the entropy of the model; nan where log Z is out of reach, or not concave."""
+def _log_likelihood(source: Sample, objective: Objective, point: Floats) -> float:
+    """That of the data; nan where log Z is out of reach."""
     try:
         exact = Likelihood().on(source if source.engine is None else replace(source, engine=None))
-        value, gradient = replace(exact, design=objective.design).at(point)
+        return replace(exact, design=objective.design).at(point)[0]
     except TooLarge:
-        return math.nan, math.nan
-    return value, float(-gradient @ point) / max(source.total, 1e-300) if source.is_complete else math.nan
+        return math.nan

@@ -15,16 +15,17 @@ from plausible.base.options import check_number
 from plausible.errors import InvalidArgument, ModelContradicted
 from plausible.inference.budget import Budget
 from plausible.inference.engines import Engine, check_engine
-from plausible.learn.undirected.climbing import Climb, OptimizerLike, climb
+from plausible.learn.undirected.climbing import OptimizerLike, climb
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.fit import MarkovFit
 from plausible.learn.undirected.learning import finished, fitted_run
 from plausible.learn.undirected.objectives import Likelihood, Sample
+from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import LaplacePrior, Penalty, read_prior
 from plausible.learn.undirected.proportional_fitting import fit_proportionally
 from plausible.models.features import Feature
 from plausible.search.ascent import AscentState
-from plausible.search.run import Stops
+from plausible.search.run import Run, Stops
 from plausible.variables import Variable
 
 #: Name -> number of states or states, or variables.
@@ -48,6 +49,7 @@ def maximum_entropy(
     time_limit: float | None = None,
     budget: Budget | None = None,
     progress: Callable[[AscentState], object] | None = None,
+    resume: Run[AscentState] | AscentState | None = None,
 ) -> MarkovFit:
     """The distribution of the largest entropy with given means of features: log-linear in the features.
 
@@ -63,7 +65,7 @@ def maximum_entropy(
     slack
         |E_Q[f_i] - c_i| may be as large as this, for all or by name, where means are rounded or contradict each other:
         an L1 penalty of the weights.
-    engine, optimizer
+    engine, optimizer, resume
         As for `markov`. "ipf" fits published marginals in turn, and looks for contradictions only if that does not end.
 
     Raises
@@ -100,7 +102,7 @@ def maximum_entropy(
             _possible(design, wanted)
         run = fitted_run(climbed, fitted)
     else:
-        run = climb(climbed, optimizer, np.zeros(design.num_weights), stops)
+        run = climb(climbed, optimizer, np.zeros(design.num_weights) if resume is None else resume, stops)
     return finished(sample, Likelihood(), climbed, run, {})
 
 

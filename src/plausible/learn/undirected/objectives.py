@@ -156,6 +156,11 @@ class Objective:
     #: its own, such as the pseudolikelihood, computed exactly.
     is_own: bool = False
 
+    @property
+    def spreads(self) -> Floats:
+        """How far the values of each weight's feature lie apart."""
+        return self.design.spreads
+
     def at(self, weights: Floats) -> tuple[float, Floats]:
         """The value and the gradient."""
         logs = self.design.logs(weights)
@@ -175,6 +180,11 @@ class Objective:
         return kinds.pop() if len(kinds) == 1 else "approximation"
 
     @property
+    def is_concave(self) -> bool:
+        """Whether it has one maximum only, as far as is known."""
+        return all(factor < 0 and part.is_convex for factor, part in self.parts)
+
+    @property
     def num_inferences(self) -> int:
         """How many inferences an evaluation takes."""
         return sum(part.num_inferences for _, part in self.parts)
@@ -182,6 +192,11 @@ class Objective:
 
 class SteeredObjective(Objective, ABC):
     """An objective that is climbed in a way of its own: it has kinks, or is told by draws."""
+
+    @property
+    def is_concave(self) -> bool:
+        """What is known of its maximum, its states say."""
+        return False
 
     @abstractmethod
     def run(self, penalty: Penalty, optimizer: Any, start: Floats | Run[Any], stops: Stops) -> Run[Any]:

@@ -36,6 +36,9 @@ class Part(ABC):
 
     __slots__ = ()
 
+    #: Whether it is convex in the logarithms, so that an objective it is taken off has one maximum only.
+    is_convex = True
+
     @property
     @abstractmethod
     def kind(self) -> Kind:

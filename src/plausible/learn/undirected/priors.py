@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.options import check_flag, check_number
 from plausible.errors import InvalidArgument, suggestion
 
@@ -208,6 +208,12 @@ class Penalty:
     def is_none(self) -> bool:
         """Whether there is none at all."""
         return self.is_smooth and not (self.precisions.any() or self.tails.any())
+
+    @property
+    def is_free(self) -> Flags:
+        """Of each weight whether it has no penalty at all."""
+        is_free = (self.precisions == 0) & (self.tails == 0) & (self.rates == 0)
+        return np.asarray(is_free & (self.group_rates[self.groups] == 0))
 
     @property
     def is_strict(self) -> bool:

@@ -13,11 +13,12 @@ from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
 from plausible.engine.run import Semiring
 from plausible.errors import NotSupported
-from plausible.learn.undirected.climbing import Climb, climb
+from plausible.learn.undirected.climbing import climb
 from plausible.learn.undirected.design import Design, Scope, read_features
 from plausible.learn.undirected.fit import MarkovFit
 from plausible.learn.undirected.objectives import Likelihood, Objective, Sample
 from plausible.learn.undirected.partition import PiecewisePartition, TreePartition
+from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import LaplacePrior, PriorOfWeights, read_prior
 from plausible.models.features import Feature
 from plausible.search.run import Stops
