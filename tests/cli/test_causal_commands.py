@@ -464,6 +464,16 @@ def test_a_counterfactual_states_its_coupling(plausible, coupling, expected):
     np.testing.assert_allclose(document["values"], [expected, 1 - expected])
 
 
+def test_too_many_responses_name_the_coupling_that_has_few_as_the_shell_writes_it(plausible, tmp_path):
+    """Three states under 81 assignments to parents have 3^81 functions."""
+    parents = [pb.Variable(f"P{number}", 3) for number in range(4)]
+    effect = pb.TableCPD("X", np.full([3] * 5, 1 / 3), parents)
+    pb.save(pb.BayesianNetwork(*(pb.TableCPD(parent, [1 / 3] * 3) for parent in parents), effect), tmp_path / "net.bif")
+    code, _, errors = plausible("counterfactual", str(tmp_path / "net.bif"), "X", "--do", "P0=0")
+    assert code != 0
+    assert "Use --coupling comonotone, or write it as" in " ".join(errors.split())
+
+
 @pytest.mark.parametrize("options", [("--do", "lung=no"), ("-e", "asia=yes", "--do", "smoke=no")])
 def test_the_coupling_is_not_told_where_it_cannot_matter(plausible, options):
     """What is set is known; and what was known before the intervention leaves an ordinary query."""

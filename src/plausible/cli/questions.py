@@ -31,7 +31,7 @@ from plausible.cli.output import factor_document, is_standard, picked, print_ans
 from plausible.cli.source import read_bayesian, read_network
 from plausible.cli.tables import check_ending, kind_of, new_table, rows_in_chunk
 from plausible.cli.terminal import progress_bar
-from plausible.errors import InvalidArgument, NotSupported, TooLarge, counted
+from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.factors import Factor, MomentGaussian
 from plausible.inference.budget import Budget
 from plausible.inference.info import QueryInfo
@@ -264,10 +264,7 @@ def run_counterfactual(
     findings = read_findings(evidence, found)
     if coupling not in get_args(Coupling):
         raise InvalidArgument(f"--coupling is independent or comonotone, not {coupling!r}.")
-    try:
-        functional = functional_model(found, cast("Coupling", coupling))
-    except TooLarge as error:
-        raise TooLarge(str(error).replace('coupling="comonotone"', "--coupling comonotone")) from None
+    functional = functional_model(found, cast("Coupling", coupling))
     answer = counterfactual(functional, names, evidence=findings, do=settings)
     text = str(answer)
     # Unless both a target and evidence are effects of what is set, P(targets | do, evidence before it) tells.

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-import plausible.inference
 from plausible.base.remedies import Argument, Call, Remedy, told_remedies
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
+from plausible.inference import variational
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.buckets.mini_buckets import MiniBuckets, ProbabilityBounds
 from plausible.inference.budget import ADD_EVIDENCE, RAISE_BUDGET, Budget
@@ -69,7 +69,7 @@ class BeliefsWithin(ApproximateEngine):
         found = [TreeReweightedBP(damping=0.3).estimate(problem), self._buckets(problem, 1).estimate(problem)]
         if not any(estimate.info.exact for estimate in found):
             with suppress(ImpossibleEvidence, NotSupported):  # a lower bound, where there is one
-                found.append(plausible.inference.MeanField().estimate(problem))  # loaded when it is needed
+                found.append(variational.MeanField().estimate(problem))  # loaded when it is needed
         lower, upper = max(one.lower for one in found), min(one.upper for one in found)
         if upper == -math.inf:
             return Estimate.within(-math.inf, found[1].info)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.frozen import Frozen
+from plausible.base.remedies import Argument, Remedy
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.causal.functional.responses import COMPLIANCE, MAX_ENTRIES, OUTCOME, ResponseVariable
 from plausible.causal.queries.observed import fresh_name
@@ -328,7 +329,11 @@ def _independent(cpd: CPD, rows: Table) -> tuple[list[tuple[int, ...]], Table]:
     if digits + math.log10(len(rows)) > math.log10(MAX_ENTRIES):
         raise TooLarge(
             f"{cpd.variable.name!r} has about 10^{digits:.0f} response types of positive probability, which is too "
-            'many for a table. Use coupling="comonotone", or write it as a function of smaller noise variables.'
+            "many for a table.",
+            remedies=[
+                Remedy("use ", Argument("coupling", "comonotone")),
+                Remedy("write it as a function of smaller noise variables"),
+            ],
         )
     types = list(cartesian(*support))
     chances = rows[np.arange(len(rows)), np.array(types, dtype=np.intp).reshape(len(types), len(rows))].prod(axis=1)
