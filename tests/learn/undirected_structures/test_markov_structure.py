@@ -90,7 +90,22 @@ def test_pseudolikelihood_path_finds_the_graph_and_starts_empty():
     assert found.path[0].num_edges == 0 < found.path[-1].num_edges
     assert set(found.graph.edges) == {("A", "B"), ("B", "C"), ("C", "D"), ("A", "D")}
     assert max(point.kkt_residual for point in found.path) <= 2e-5
-    assert len(found.to_frame()) == 8
+    assert len(found.to_frame()) == len(found.path)
+
+
+@pytest.mark.parametrize("objective", ["likelihood", "pseudolikelihood"])
+def test_a_path_ends_where_it_no_longer_pays(objective):
+    """Three scores in a row below the best end a default path; its points and its choice are those of the whole one."""
+    frame = ising_rows(1, 1000, names="ABCDEFG")
+    found = pb.learn.markov_structure(frame, objective=objective, num_strengths=12)
+    strengths = np.geomspace(found.path[0].strength, found.path[0].strength / 100, 12)
+    whole = pb.learn.markov_structure(frame, objective=objective, strengths=strengths)
+    scores = [point.score for point in found.path]
+    best = max(number for number, score in enumerate(scores) if score == max(scores))
+    assert len(whole.path) == 12 > len(found.path) == best + 4
+    assert whole.graph == found.graph
+    assert whole.path[best + 3].edges == found.path[-1].edges
+    assert found.stopped_by == "converged"
 
 
 @pytest.mark.parametrize("score", ["bic", "cross-validation"])

@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats
 from plausible.base.method_names import keyword_hints
-from plausible.base.options import Seed, check_count, check_flag, check_number, generator_of
+from plausible.base.options import Seed, check_count, check_flag, generator_of
 from plausible.base.records import Result, record
-from plausible.data.moments import Moments
-from plausible.data.statistics import Statistics
-from plausible.data.table import Table
-from plausible.data.table_statistics import DataLike, TableStatistics
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
-from plausible.factors.definite import LOG_2PI, definite, symmetric
+from plausible.data.table_statistics import DataLike
+from plausible.errors import InvalidArgument, NotSupported, counted
+from plausible.factors.definite import LOG_2PI, definite
 from plausible.factors.gaussian import GaussianFactor
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import maximal_cliques
 from plausible.graphs.graph_input import read_as
 from plausible.learn.undirected.closed_forms import junction_tree
 from plausible.learn.undirected.precision import Block, PrecisionState, Problem, Solution, duality_gap, solve
+from plausible.learn.undirected.precision_input import (
+    Form,
+    PairsLike,
+    Source,
+    read_penalties,
+    read_weights,
+    refuse_singular,
+)
 from plausible.search.run import CONVERGED, Clock, HasRun, Run, Stops
-from plausible.variables import Variable
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: A number for each pair of variables: a matrix, a frame, or (name, name) -> number.
-PairsLike: TypeAlias = ArrayLike | Mapping[tuple[str, str], float]
-#: Penalties where none is given: so many, down to this share of the smallest that leaves no edge.
-_NUM_PENALTIES, _SMALLEST = 20, 0.02
 
 
 @record(eq=False)
@@ -179,9 +178,9 @@ def graphical_lasso(
     check_flag("correlation", correlation)
     if choose not in ("ebic", "cross-validation"):
         raise InvalidArgument(f'choose={choose!r} must be "ebic" or "cross-validation".')
-    source = _Source.read(data, covariance, num_rows)
-    form = _Form(_read_weights(weights, source.names, diagonal), correlation)
-    penalties = _read_penalties(penalty, source, form)
+    source = Source.read(data, covariance, num_rows)
+    form = Form(read_weights(weights, source.names, diagonal), correlation)
+    penalties = read_penalties(penalty, source, form)
     clock = Clock.of(time_limit)
     scores = [math.nan] * len(penalties)
     if choose == "cross-validation" and len(penalties) > 1:
@@ -234,167 +233,23 @@ def covariance_selection(
            [0.25, 0.5 , 1.  ]])
     """
     chosen = read_as(graph, UndirectedGraph)
-    source = _Source.read(data, covariance, num_rows).part([str(node) for node in chosen.nodes])
+    source = Source.read(data, covariance, num_rows).part([str(node) for node in chosen.nodes])
     place_of = {name: place for place, name in enumerate(source.names)}
     cliques = [tuple(sorted(place_of[str(node)] for node in clique)) for clique in maximal_cliques(chosen)]
     weights = np.full(source.covariance.shape, math.inf)
     for clique in cliques:
         weights[np.ix_(clique, clique)] = 0.0
-    _refuse_singular(source, cliques)
+    refuse_singular(source, cliques)
     tree = junction_tree(cliques)
     if tree is None:
         stops = Stops(tolerance, max_steps, time_limit, progress)
-        (solution,) = _solved(source, _Form(weights), [0.0], stops, Clock.of(time_limit))
+        (solution,) = _solved(source, Form(weights), [0.0], stops, Clock.of(time_limit))
     else:
         solution = _closed_form(Problem(source.covariance, weights), cliques, [shared for _, shared in tree])
     return _fitted(source, solution, 0.0, ())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Source:
-    """What is known of the rows."""
-
-    names: tuple[str, ...]
-    mean: Floats
-    covariance: Floats
-    num_rows: float  # nan where that is not known
-    table: Table | None
-
-    @classmethod
-    def read(cls, data: DataLike | None, covariance: ArrayLike | None, num_rows: float | None) -> _Source:
-        if (data is None) == (covariance is None):
-            raise InvalidArgument("Give either data, which are rows or their statistics, or covariance=.")
-        if covariance is not None:
-            names = tuple(map(str, getattr(covariance, "columns", [f"X{i}" for i in range(len(np.array(covariance)))])))
-            matrix = symmetric(covariance, names, "The covariance")
-            _refuse_impossible(names, matrix)
-            if num_rows is not None:
-                check_number("num_rows", num_rows, least=1)
-            return cls(names, np.zeros(len(names)), matrix, math.nan if num_rows is None else num_rows, None)
-        statistics = data if isinstance(data, Statistics) else TableStatistics(_read_numbers(data))
-        if statistics.discrete:
-            raise NotSupported(
-                f"{statistics.discrete[0]!r} has states, not numbers: leave it out, or use pb.learn.markov."
-            )
-        if not statistics.continuous:
-            raise InvalidArgument("There are no columns of numbers.")
-        table = None if not isinstance(statistics, TableStatistics) else statistics.table
-        return cls._of(tuple(statistics.continuous), statistics.moments(statistics.continuous[0]), table)
-
-    @classmethod
-    def _of(cls, names: tuple[str, ...], moments: Moments, table: Table | None) -> _Source:
-        if not moments.weight > 0:
-            raise InvalidArgument("There are no rows.")
-        return cls(names, moments.mean, moments.scatter / moments.weight, moments.weight, table)
-
-    def part(self, names: Sequence[str]) -> _Source:
-        """What is known of some of the variables."""
-        for name in names:
-            if name not in self.names:
-                raise UnknownVariable.named(name, self.names, "the data")
-        places = [self.names.index(name) for name in names]
-        return replace(
-            self, names=tuple(names), mean=self.mean[places], covariance=self.covariance[np.ix_(places, places)]
-        )
-
-    def rows(self, chosen: Any) -> _Source:
-        """What is known of some of the rows."""
-        assert self.table is not None
-        table = self.table.take(chosen)
-        return _Source._of(self.names, Moments.of_rows(table.numbers, table.weights), table)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Form:
-    """Which pairs are penalised, and in which units."""
-
-    weights: Floats
-    correlation: bool = False
-
-    def problem(self, source: _Source, penalty: float) -> Problem:
-        free = np.where(np.isinf(self.weights), np.inf, penalty * np.where(np.isinf(self.weights), 0.0, self.weights))
-        if self.correlation:
-            scale = np.sqrt(source.covariance.diagonal())
-            free = free * np.outer(scale, scale)
-        return Problem(source.covariance, free)
-
-
-def _read_numbers(data: Any) -> Table:
-    """The table, with whole numbers as numbers."""
-    table = Table.read(data)
-    whole = [
-        name
-        for name in table.discrete
-        if all(
-            isinstance(state, (int, float)) and not isinstance(state, bool) for state in table.variables[name].states
-        )
-    ]
-    return Table.read(data, [Variable(name) for name in whole]) if whole else table
-
-
-def _refuse_impossible(names: Sequence[str], matrix: Floats) -> None:
-    diagonal = matrix.diagonal()
-    if (diagonal < 0).any():
-        raise InvalidArgument(f"The variance of {names[int(np.argmin(diagonal))]!r} is negative: {diagonal.min():g}.")
-    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    correlation, room = matrix / np.outer(scale, scale), 1e-8 * len(names)
-    if definite(correlation + room * np.eye(len(names))) is None:
-        least = float(np.linalg.eigvalsh(correlation)[0])
-        raise InvalidArgument(
-            f"This is no covariance matrix: scaled to variances of one it has the eigenvalue {least:.3g}. Numbers "
-            "that come from different rows, or are rounded, may do this: take them from complete rows."
-        )
-
-
-def _refuse_singular(source: _Source, cliques: Iterable[Sequence[int]]) -> None:
-    for clique in cliques:
-        if definite(source.covariance[np.ix_(clique, clique)]) is None:
-            raise InvalidArgument(
-                f"The covariance of the clique {[source.names[place] for place in clique]} is singular, so that the "
-                "likelihood has no maximum: a column is constant or follows from others, or there are no more rows "
-                "than variables. Take a graph of smaller cliques, leave columns out, or use graphical_lasso."
-            )
-
-
-def _read_weights(weights: Any, names: Sequence[str], diagonal: bool) -> Floats:
-    matrix = np.ones((len(names), len(names)))
-    if isinstance(weights, Mapping):
-        for pair, value in weights.items():
-            for name in pair:
-                if name not in names:
-                    raise UnknownVariable.named(name, names, "the data, though weights= names it")
-            i, j = (names.index(name) for name in pair)
-            matrix[i, j] = matrix[j, i] = value
-    elif weights is not None:
-        if hasattr(weights, "columns"):
-            weights = weights.loc[list(names), list(names)]
-        matrix = np.array(weights, dtype=np.float64)
-        if matrix.shape != (len(names), len(names)) or not np.array_equal(matrix, matrix.T):
-            raise InvalidArgument(f"weights= must be a symmetric matrix of shape {(len(names), len(names))}.")
-    if not diagonal:
-        np.fill_diagonal(matrix, 0.0)
-    if np.isnan(matrix).any() or (matrix < 0).any() or np.isinf(matrix.diagonal()).any():
-        raise InvalidArgument("weights= must be numbers of at least 0, finite on the diagonal.")
-    return matrix
-
-
-def _read_penalties(penalty: Any, source: _Source, form: _Form) -> list[float]:
-    """The largest first."""
-    if penalty is None:
-        off = np.abs(form.problem(source, 1.0).covariance)
-        bounds = form.problem(source, 1.0).penalty
-        is_pair = np.isfinite(bounds) & (bounds > 0) & ~np.eye(len(off), dtype=bool)
-        largest = float((off[is_pair] / bounds[is_pair]).max(initial=0.0)) or 1.0
-        return [float(one) for one in np.geomspace(largest, _SMALLEST * largest, _NUM_PENALTIES)]
-    listed = [float(one) for one in penalty] if isinstance(penalty, (Sequence, np.ndarray)) else [penalty]
-    for one in listed:
-        check_number("penalty", one, least=0)
-    if not listed:
-        raise InvalidArgument("penalty= is empty: give a number, or several.")
-    return sorted(map(float, listed), reverse=True)
-
-
-def _solved(source: _Source, form: _Form, penalties: Sequence[float], stops: Stops, clock: Clock) -> list[Solution]:
+def _solved(source: Source, form: Form, penalties: Sequence[float], stops: Stops, clock: Clock) -> list[Solution]:
     """A solution for each penalty, each from the one before; fewer where the time is over."""
     solutions: list[Solution] = []
     for penalty in penalties:
@@ -418,12 +273,12 @@ def _solved(source: _Source, form: _Form, penalties: Sequence[float], stops: Sto
     return solutions
 
 
-def _log_likelihood(source: _Source, solution: Solution) -> float:
+def _log_likelihood(source: Source, solution: Solution) -> float:
     fit = float(np.vdot(source.covariance, solution.precision)) + len(source.names) * LOG_2PI
     return 0.5 * source.num_rows * (solution.log_determinant - fit)
 
 
-def _extended_bic(source: _Source, solution: Solution) -> float:
+def _extended_bic(source: Source, solution: Solution) -> float:
     if not math.isfinite(source.num_rows):
         raise InvalidArgument('choose="ebic" weighs edges against rows: say how many there were, by num_rows=.')
     each = math.log(max(source.num_rows, 1.0)) + 2 * math.log(max(len(source.names), 1))
@@ -431,8 +286,8 @@ def _extended_bic(source: _Source, solution: Solution) -> float:
 
 
 def _held_out(
-    source: _Source,
-    form: _Form,
+    source: Source,
+    form: Form,
     penalties: Sequence[float],
     num_folds: int,
     seed: Seed,
@@ -469,17 +324,20 @@ def _closed_form(problem: Problem, cliques: Sequence[Sequence[int]], shared: Seq
     assert solver is not None
     covariance = solver.inverse()
     log_determinant = solver.log_determinant
-    block = Block(precision, covariance, log_determinant, len(precision) - log_determinant, math.inf, 0.0, CONVERGED)
+    places = np.arange(len(precision))
+    block = Block(
+        places, precision, covariance, log_determinant, len(precision) - log_determinant, math.inf, 0.0, CONVERGED
+    )
     block = block._replace(gap=duality_gap(problem, block))
     run = Run(PrecisionState((block,)), 0, CONVERGED, (block.value,))
-    return Solution(precision, covariance, log_determinant, block.value, block.gap, run)
+    return Solution(precision, covariance, log_determinant, block.value, block.gap, run, np.ones(len(precision)))
 
 
 def _num_edges(precision: Floats) -> int:
     return (int(np.count_nonzero(precision)) - len(precision)) // 2
 
 
-def _fitted(source: _Source, solution: Solution, penalty: float, path: tuple[PenaltyPoint, ...]) -> PrecisionFit:
+def _fitted(source: Source, solution: Solution, penalty: float, path: tuple[PenaltyPoint, ...]) -> PrecisionFit:
     for matrix in (solution.precision, solution.covariance):
         matrix.setflags(write=False)
     return PrecisionFit(

@@ -18,6 +18,7 @@ from plausible.engine.run import Semiring, Workspace
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.budget import Budget, read_budget, too_large
 from plausible.learn.undirected.design import Design, Scope
+from plausible.learn.undirected.table_sums import table_sums
 from plausible.variables import Evidence
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["exact", "upper bound", "lower bound", "approximation"]
 
 _NOTHING = Evidence({}, {}, {})
-#: Beliefs over scopes are read from cliques up to this size by one sparse product, from larger ones one by one.
+#: Beliefs over scopes are read from cliques up to this size by one sparse product, from larger ones by sums.
 _SMALL_CLIQUE = 4096
 
 
@@ -89,11 +90,7 @@ class TreePartition(Part):
             raise ImpossibleEvidence("All assignments are ruled out: the tables are zero everywhere.")
         tables = np.zeros(self.program.num_entries)
         workspace.distribute(None, tables, np.array(self.program.layout.cliques["table"]))
-        beliefs = np.asarray(self._reader @ tables)
-        for number, home in self._large:
-            start, end = self.design.starts[number], self.design.starts[number + 1]
-            beliefs[start:end] = workspace.joint(home, self.design.scopes[number]).ravel()
-        return log_total + peaks, beliefs
+        return log_total + peaks, self.read(tables)
 
     def best(self, logs: Floats) -> tuple[float, Ints]:
         """The largest product's logarithm, and the states of all variables there; ties go by the order of states."""
@@ -117,16 +114,13 @@ class TreePartition(Part):
     def read(self, tables: Floats) -> Floats:
         """Sums over rows of the beliefs of cliques, as sums over the scopes in them."""
         beliefs = np.asarray(self._reader @ tables)
-        program, design = self.program, self.design
-        for number, home in self._large:
+        program, starts = self.program, self.design.starts
+        for home, scopes in self._large.items():
             start = int(program.layout.cliques["table"][home])
-            clique = program.clique(home)
-            table = tables[start : start + int(program.entries[home])].reshape([int(program.sizes[v]) for v in clique])
-            kept = [clique.index(variable) for variable in design.scopes[number]]
-            others = tuple(axis for axis in range(len(clique)) if axis not in kept)
-            summed = table.sum(axis=others)
-            ranks = np.argsort(np.argsort(kept))
-            beliefs[design.starts[number] : design.starts[number + 1]] = summed.transpose(ranks).ravel()
+            shape = [int(program.sizes[variable]) for variable in program.clique(home)]
+            table = tables[start : start + int(program.entries[home])].reshape(shape)
+            for number, summed in table_sums(table, scopes).items():
+                beliefs[starts[number] : starts[number + 1]] = summed.ravel()
         return beliefs
 
     def sources(self, logs: Floats) -> tuple[float, Floats]:
@@ -352,23 +346,23 @@ def scaled_logs(design: Design, logs: Floats) -> tuple[float, Floats]:
     return float(peaks.sum()), logs - np.repeat(peaks, np.diff(design.starts))
 
 
-def _reader(design: Design, program: Program) -> tuple[csr_array, list[tuple[int, int]]]:
-    """The matrix from the tables of small cliques to beliefs over scopes; and the scopes in large ones, with these."""
+def _reader(design: Design, program: Program) -> tuple[csr_array, dict[int, dict[int, tuple[int, ...]]]]:
+    """The matrix from the tables of small cliques to beliefs over scopes; and of large ones the axes of each scope."""
     from scipy.sparse import csr_array
 
     starts, sizes = program.layout.cliques["table"], program.sizes
     rows: list[Any] = []
     columns: list[Any] = []
-    large: list[tuple[int, int]] = []
+    large: dict[int, dict[int, tuple[int, ...]]] = {}
     patterns: dict[Any, Any] = {}
     for number, home in enumerate(program.smallest_cliques(design.scopes)):
         assert home is not None  # each scope is a factor of the tree
         clique = program.clique(home)
         shape = tuple(int(sizes[variable]) for variable in clique)
-        if math.prod(shape) > _SMALL_CLIQUE:
-            large.append((number, home))
-            continue
         axes = tuple(clique.index(variable) for variable in design.scopes[number])
+        if math.prod(shape) > _SMALL_CLIQUE:
+            large.setdefault(home, {})[number] = axes
+            continue
         if (shape, axes) not in patterns:
             cells = np.unravel_index(np.arange(math.prod(shape)), shape)
             within = [shape[axis] for axis in axes]

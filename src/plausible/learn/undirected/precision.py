@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ _MAX_ROUNDS, _MAX_GRADIENTS = 20, 50
 _SUFFICIENT = 1e-4
 #: Values that differ by no more than this share of their size differ by rounding.
 _ROUNDING = 1e-13
+#: Variables that are solved at one time at least, whether they hang together or not: small matrices take as long.
+_TOGETHER = 100
 #: Entries of the scaled precision matrix beyond this grow without end; beyond its root, where there is no bound either.
 _UNBOUNDED = 1e12
 
@@ -33,13 +36,16 @@ class Problem(NamedTuple):
 
     def part(self, places: Ints) -> Problem:
         """The problem of some of the variables."""
+        if np.array_equal(places, np.arange(len(self.covariance))):
+            return self
         chosen = np.ix_(places, places)
         return Problem(self.covariance[chosen], self.penalty[chosen])
 
 
 class Block(NamedTuple):
-    """Where some variables that hang together got to."""
+    """Where some variables that hang together got to, or several such sets of variables."""
 
+    places: Ints  # the variables
     precision: Floats  # X
     covariance: Floats  # W = X⁻¹
     log_determinant: float  # of X
@@ -74,6 +80,7 @@ class Solution(NamedTuple):
     objective: float
     duality_gap: float
     run: Run[PrecisionState]
+    scale: Floats  # by which variables were divided
 
 
 def solve(problem: Problem, stops: Stops, clock: Clock | None = None, start: Solution | None = None) -> Solution:
@@ -85,7 +92,7 @@ def solve(problem: Problem, stops: Stops, clock: Clock | None = None, start: Sol
     scale = np.sqrt(problem.covariance.diagonal() + problem.penalty.diagonal())
     units = np.outer(scale, scale)
     scaled = Problem(problem.covariance / units, problem.penalty / units)
-    places = [chosen for chosen in _components(scaled) if len(chosen) > 1]  # a variable alone is one already
+    places = _together([chosen for chosen in _components(scaled) if len(chosen) > 1])  # one alone is done already
     parts = [scaled.part(chosen) for chosen in places]
     share, log_units = stops.tolerance / max(1, len(scale)), 2 * float(np.log(scale).sum())
     shift = log_units + len(scale) - sum(map(len, places))
@@ -99,18 +106,29 @@ def solve(problem: Problem, stops: Stops, clock: Clock | None = None, start: Sol
             tuple(block if block.ended else checked(part, newton_step(part, block)) for part, block in made)
         )
 
-    begun = [_begin(part, chosen, start, units) for part, chosen in zip(parts, places, strict=True)]
+    begun = (_begin(part, chosen, start, scale) for part, chosen in zip(parts, places, strict=True))
     first = PrecisionState(tuple(map(checked, parts, begun)))
     run = iterate(step, first, stops, ends=_ends, objective=lambda state: state.value + shift, clock=clock)
-    precision, covariance = np.eye(len(scale)), np.eye(len(scale))
-    for chosen, block in zip(places, run.state.blocks, strict=True):
-        precision[np.ix_(chosen, chosen)], covariance[np.ix_(chosen, chosen)] = block.precision, block.covariance
+    precision, covariance = (
+        _whole(matrices, places, len(scale))
+        for matrices in ([b.precision for b in run.state.blocks], [b.covariance for b in run.state.blocks])
+    )
     gap = sum(
         block.gap if math.isfinite(block.gap) else duality_gap(part, block)
         for part, block in zip(parts, run.state.blocks, strict=True)
     )
     log_determinant = sum(block.log_determinant for block in run.state.blocks) - log_units
-    return Solution(precision / units, covariance * units, log_determinant, run.state.value + shift, gap, run)
+    return Solution(precision / units, covariance * units, log_determinant, run.state.value + shift, gap, run, scale)
+
+
+def _whole(matrices: Sequence[Floats], places: Sequence[Ints], size: int) -> Floats:
+    """The matrix that has these at some places, and else ones on the diagonal."""
+    if len(matrices) == 1 and len(matrices[0]) == size:
+        return matrices[0]
+    whole = np.eye(size)
+    for matrix, chosen in zip(matrices, places, strict=True):
+        whole[np.ix_(chosen, chosen)] = matrix
+    return whole
 
 
 def _ends(state: PrecisionState) -> str:
@@ -119,27 +137,48 @@ def _ends(state: PrecisionState) -> str:
 
 
 def _components(problem: Problem) -> list[Ints]:
-    from scipy.sparse import csr_array
+    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    linked: Any = csr_array(np.abs(problem.covariance) > problem.penalty)
+    pairs = _pairs(np.abs(problem.covariance) > problem.penalty)
+    linked: Any = coo_array((np.ones(pairs[0].size), pairs), shape=problem.covariance.shape)
     num, labels = connected_components(linked, directed=False)
     order = np.argsort(labels, kind="stable")
     return list(np.split(order, np.cumsum(np.bincount(labels, minlength=num))[:-1])) if num else []
 
 
-def _begin(part: Problem, places: Ints, start: Solution | None, units: Floats) -> Block:
+def _together(places: list[Ints]) -> list[Ints]:
+    """Small sets of variables put together."""
+    made: list[Ints] = []
+    for chosen in sorted(places, key=len, reverse=True):
+        if made and len(made[-1]) < _TOGETHER:
+            made[-1] = np.append(made[-1], chosen)
+        else:
+            made.append(chosen)
+    return made
+
+
+def _begin(part: Problem, places: Ints, start: Solution | None, scale: Floats) -> Block:
+    """Where the solution of the same problem with larger penalties is, or else at the identity."""
     identity = np.eye(len(places))
+    cold = Block(places, identity, identity, 0.0, float(len(places)), math.inf)
     if start is None:
-        return Block(identity, identity, 0.0, float(len(places)), math.inf)
-    chosen = np.ix_(places, places)  # what hung together before does so now: blocks of the inverse are inverses
-    precision, covariance = start.precision[chosen] * units[chosen], start.covariance[chosen] / units[chosen]
-    root = _root(precision)
+        return cold
+    if np.array_equal(scale, start.scale):
+        for block in start.run.state.blocks:
+            if np.array_equal(block.places, places):
+                return block._replace(
+                    value=_linear(part, block.precision) - block.log_determinant, gap=math.inf, gain=math.inf, ended=""
+                )
+    # What hung together before does so now: blocks of the inverse are inverses.
+    chosen, units = np.ix_(places, places), np.outer(scale[places], scale[places])
+    root = _root(precision := start.precision[chosen] * units)
     if root is None:
-        return Block(identity, identity, 0.0, float(len(places)), math.inf)
-    rows, columns = _pairs(precision != 0)
-    value = _value(part, rows, columns, precision[rows, columns], root)
-    return Block(precision, covariance, _log_determinant(root), value, math.inf)
+        return cold
+    warm = cold._replace(
+        precision=precision, covariance=start.covariance[chosen] / units, log_determinant=_log_determinant(root)
+    )
+    return warm._replace(value=_linear(part, precision) - warm.log_determinant)
 
 
 def _root(matrix: Floats) -> Floats | None:
@@ -166,10 +205,11 @@ def _pairs(mask: Any) -> tuple[Ints, Ints]:
     return rows[is_upper], columns[is_upper]
 
 
-def _value(part: Problem, rows: Ints, columns: Ints, points: Floats, root: Floats) -> float:
-    times = np.where(rows == columns, 1.0, 2.0)
-    linear = part.covariance[rows, columns] * points + part.penalty[rows, columns] * np.abs(points)
-    return float(times @ linear) - _log_determinant(root)
+def _linear(part: Problem, precision: Floats) -> float:
+    """tr(S X) + Σ Λ |X|."""
+    rows, columns = _pairs(precision != 0)
+    points, times = precision[rows, columns], np.where(rows == columns, 1.0, 2.0)
+    return float(times @ (part.covariance[rows, columns] * points + part.penalty[rows, columns] * np.abs(points)))
 
 
 def _log_determinant(root: Floats) -> float:
@@ -193,11 +233,12 @@ def newton_step(part: Problem, block: Block) -> Block:
         matrix[rows, columns] = matrix[columns, rows] = there
         root = _root(matrix)
         if root is not None:
-            value = _value(part, rows, columns, there, root)
+            log_determinant = _log_determinant(root)
+            value = _linear(part, matrix) - log_determinant
             if value <= block.value + _SUFFICIENT * length * promised + noise:
                 ended = "stuck" if promised > -noise / 1000 else ""
                 gain = (block.value - value) / len(slope)
-                return Block(matrix, _inverse(root), _log_determinant(root), value, math.inf, gain, ended)
+                return Block(block.places, matrix, _inverse(root), log_determinant, value, math.inf, gain, ended)
         length /= 2
     return block._replace(ended="stuck")
 
@@ -278,10 +319,8 @@ def _checked(part: Problem, block: Block, tolerance: float) -> Block:
         block.ended and largest > math.sqrt(_UNBOUNDED) and duality_gap(part, block) == math.inf
     ):
         return block._replace(ended="unbounded")
-    rows, columns = _pairs(block.precision != 0)
-    points, times = block.precision[rows, columns], np.where(rows == columns, 1.0, 2.0)
-    linear = part.covariance[rows, columns] * points + part.penalty[rows, columns] * np.abs(points)
-    if abs(float(times @ linear) - len(part.covariance)) > 10 * tolerance and not block.ended:
+    # This much is left of the slope along X; the gap is of the order of its square.
+    if abs(_linear(part, block.precision) - len(part.covariance)) > math.sqrt(tolerance) and not block.ended:
         return block
     gap = duality_gap(part, block)
     noise = 1e-9 * (1 + abs(block.value))

@@ -14,7 +14,7 @@ from plausible.learn.independence.count_tests import GTest
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.undirected_structures.result import MarkovStructure
 from plausible.learn.undirected_structures.task import Pair, Task, fit_cliques, pairs_of
-from plausible.search.run import CONVERGED, Stops, iterate
+from plausible.search.run import CONVERGED, iterate
 
 #: So many questions go to the test at a time.
 _AT_ONCE = 2048
@@ -97,8 +97,7 @@ def learn_by_tests(
     def ends(state: tuple[int, frozenset[Pair]]) -> str:
         return CONVERGED if state[0] > min(max_degree, len(names) - 2) else ""
 
-    stops = Stops(max_steps=task.stops.max_steps, time_limit=task.stops.time_limit, progress=task.stops.progress)
-    run = iterate(step, (0, frozenset(edges)), stops, ends=ends)
+    run = iterate(step, (0, frozenset(edges)), task.stops, ends=ends, clock=task.clock)
     graph = UndirectedGraph(sorted(tuple(sorted(pair)) for pair in run.state[1]), nodes=task.variables)
     return MarkovStructure(
         "tests",

@@ -104,6 +104,8 @@ class GreedySearch:
         trials = [together] if len(together ^ state.active) > 1 else []
         trials += [state.active ^ {place} for _, place in moves[: self.tries]]
         for active in trials:
+            if self.task.clock.is_over:
+                return state
             try:
                 found = self.state(active, state.fit.weights)
             except TooLarge:
@@ -190,7 +192,7 @@ def learn_greedy(
         begin = search.state(active, {})
         return iterate(search.step, begin, task.stops, ends=ends, objective=attrgetter("score"), clock=clock)
 
-    runs = best_run(run_from, _starts(search, first, restarts), task.stops.time_limit)
+    runs = best_run(run_from, _starts(search, first, restarts), task.clock)
     state = runs[0].state
     graph = task.graph(search.features(state.active))
     fitted_by = f"{search.objective}, as scored"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -21,11 +21,13 @@ from plausible.learn.undirected_structures.gains import gradients_of
 from plausible.learn.undirected_structures.result import MarkovStructure, PathPoint
 from plausible.learn.undirected_structures.task import Task
 from plausible.models.features import Feature
-from plausible.search.run import CONVERGED, Clock, Run, Stops, iterate
+from plausible.search.run import CONVERGED, Run, iterate
 
 #: So many features enter at a time: those with the steepest slopes, which often make others needless. More where there
 #: is no tree that each of them makes larger.
 _AT_ONCE = 10
+#: The path ends where this many scores in a row are below the best: models only get denser, and dearer.
+_MOST_FALLS = 3
 _SCORES = ("ebic", "bic", "cross-validation")
 
 
@@ -92,7 +94,9 @@ class Grafting(NamedTuple):
         return self.state({*state.active, *entering}, state.fit.weights)
 
     def ends(self, state: GraftState) -> str:
-        """Converged where no slope outside exceeds its rate."""
+        """Converged where no slope outside exceeds its rate, unless time was over before that was known."""
+        if state.fit.stopped_by == "time limit":
+            return state.fit.stopped_by
         return CONVERGED if not (state.excess > self.task.stops.tolerance).any() else ""
 
 
@@ -146,14 +150,19 @@ def _is_complete(task: Task) -> bool:
 def _learned(
     task: Task, objective: str, given: Sequence[float] | None, num: int, score: str, folds: int, by_size: bool
 ) -> MarkovStructure:
-    clock = Clock.of(task.stops.time_limit)
     listed = sorted(given, reverse=True) if given is not None else _strengths(task, objective, num, by_size)
-    runs = _path(task, objective, listed, by_size, clock)
+    worth = _information(task, objective, is_extended=score == "ebic")
+    is_held_out = score == "cross-validation" and len(listed) > 1
+    scores: list[float] = []
+
+    def is_enough(state: GraftState) -> bool:
+        scores.append(worth(state))
+        return given is None and int(np.argmax(scores[::-1])) >= _MOST_FALLS
+
+    runs = _path(task, objective, listed, by_size, *(() if is_held_out else (is_enough,)))
     done = listed[: len(runs)]
-    if score == "cross-validation" and len(done) > 1:
-        scores = _held_out(task, objective, done, folds, by_size, clock)
-    else:
-        scores = _information(task, objective, [run.state for run in runs], score)
+    if is_held_out:
+        scores = _held_out(task, objective, done, folds, by_size)
     best = int(np.argmax(scores))
     graphs = [task.graph([task.candidates[place] for place in run.state.active]) for run in runs]
     path = tuple(
@@ -164,10 +173,9 @@ def _learned(
     )
     chosen = runs[best]
     steps = sum(run.num_steps for run in runs)
-    is_cut = len(runs) < len(listed) and runs[-1].stopped_by == CONVERGED
-    whole = Run(chosen.state, steps, "time limit" if is_cut else runs[-1].stopped_by, tuple(scores), clock.seconds)
+    whole = Run(chosen.state, steps, runs[-1].stopped_by, tuple(scores), task.clock.seconds)
     features = [task.candidates[place] for place in sorted(chosen.state.active)]
-    refit = partial(task.fit, features, objective, None, chosen.state.fit.weights, task.stops.tolerance)
+    refit = partial(task.unlimited.fit, features, objective, None, chosen.state.fit.weights, task.stops.tolerance)
     is_kept = len(listed) == 1 or score == "cross-validation"  # then the penalty is part of what was chosen
     return MarkovStructure(
         "l1",
@@ -199,18 +207,31 @@ def _strengths(task: Task, objective: str, num: int, by_size: bool) -> list[floa
     return [top] if num == 1 else list(np.geomspace(top, top / 100, num))
 
 
-def _path(task: Task, objective: str, strengths: Sequence[float], by_size: bool, clock: Clock) -> list[Run[GraftState]]:
-    """The run at each strength, each from the model at the one before; at least one."""
+def _path(
+    task: Task,
+    objective: str,
+    strengths: Sequence[float],
+    by_size: bool,
+    is_enough: Callable[[GraftState], bool] = lambda _: False,
+) -> list[Run[GraftState]]:
+    """The run at each strength, each from the model at the one before, until it is enough.
+
+    One that a limit cut short is left out, unless it is the first; the last run says so all the same.
+    """
     runs: list[Run[GraftState]] = []
     active: Iterable[int] = [place for place, one in enumerate(task.candidates) if task.is_required(one)]
     weights: Mapping[str, float] = {}
+    stops = replace(task.stops, time_limit=None)
     for strength in strengths:
         grafting = Grafting(task, objective, float(strength), by_size)
-        stops = Stops(max_steps=task.stops.max_steps, progress=task.stops.progress)
-        runs.append(iterate(grafting.step, grafting.state(active, weights), stops, ends=grafting.ends, clock=clock))
-        active, weights = runs[-1].state.active, runs[-1].state.fit.weights
-        if runs[-1].stopped_by != CONVERGED or clock.is_over:
+        run = iterate(grafting.step, grafting.state(active, weights), stops, ends=grafting.ends, clock=task.clock)
+        if runs and not run.converged:
+            runs[-1] = replace(runs[-1], stopped_by=run.stopped_by)
             break
+        runs.append(run)
+        if is_enough(run.state) or not run.converged:
+            break
+        active, weights = run.state.active, run.state.fit.weights
     return runs
 
 
@@ -219,7 +240,7 @@ def _value(fit: MarkovFit) -> float:
     return fit._climb.objective.at(fit.run.state.point)[0]
 
 
-def _information(task: Task, objective: str, states: Sequence[GraftState], score: str) -> list[float]:
+def _information(task: Task, objective: str, *, is_extended: bool) -> Callable[[GraftState], float]:
     """BIC, or the extended one that also counts how many pairs there are to choose from (Foygel & Drton 2010).
 
     The weights are learned again without the penalty, which would favour models with edges to spare. In the
@@ -227,19 +248,20 @@ def _information(task: Task, objective: str, states: Sequence[GraftState], score
     """
     singles = sum(variable.num_states - 1 for variable in task.variables.values())
     made: dict[frozenset[int], float] = {}
-    for state in states:
+
+    def worth(state: GraftState) -> float:
         if state.active not in made:
             features = [task.candidates[place] for place in sorted(state.active)]
             free = sum(num_free(task, one) for one in features) * (1 if objective == "likelihood" else 2)
-            extra = free * math.log(len(task.variables)) if score == "ebic" else 0.0
+            extra = free * math.log(len(task.variables)) if is_extended else 0.0
             value = _value(task.fit(features, objective, None, state.fit.weights, 1e-4))
             made[state.active] = value - 0.5 * (free + singles) * math.log(max(task.total, 1.0)) - extra
-    return [made[state.active] for state in states]
+        return made[state.active]
+
+    return worth
 
 
-def _held_out(
-    task: Task, objective: str, strengths: Sequence[float], folds: int, by_size: bool, clock: Clock
-) -> list[float]:
+def _held_out(task: Task, objective: str, strengths: Sequence[float], folds: int, by_size: bool) -> list[float]:
     """The total objective of rows that the fit has not seen, at each strength.
 
     Rows with a state that the others lack are left out: no strength makes them likely.
@@ -256,8 +278,8 @@ def _held_out(
             continue
         inner = replace(task, statistics=TableStatistics(table.take(seen)))
         held = TableStatistics(table.take(new))
-        runs = _path(inner, objective, strengths, by_size, clock)
-        values = [_held_value(run.state.fit, held) for run in runs]
+        runs = _path(inner, objective, strengths, by_size)
+        values = [_held_value(run.state.fit, held) for run in runs if run.converged]
         totals[: len(values)] += values
         totals[len(values) :] = -np.inf
     return [float(total) for total in totals]

@@ -50,8 +50,9 @@ def learn_markov_structure(
     "l1"             a penalty on the interaction of each pair, strength × rows × Σ ‖θ_pair‖, which makes most of them
                      zero: the problem is concave, and features enter by their slopes until the conditions of an optimum
                      hold (`strength`; or `strengths`, or `num_strengths` from the first that leaves an edge down to a
-                     hundredth, chosen by `score`: "ebic", "bic" or "cross-validation" with `folds`; `by_size` for
-                     penalties in proportion to the square root of a pair's weights)
+                     hundredth, until three in a row score less than the best; chosen by `score`: "ebic", "bic" or
+                     "cross-validation" with `folds`; `by_size` for penalties in proportion to the square root of a
+                     pair's weights)
     "chow-liu"       the forest of greatest likelihood, by mutual information, counted in closed form (`score="bic"`
                      leaves out edges that BIC does not want, "likelihood" none)
     "neighbourhood"  a penalised (multinomial) logistic regression of each variable on all others, solved together by
@@ -102,7 +103,7 @@ def learn_markov_structure(
     >>> rows = net.sample(500, seed=1)
     >>> found = pb.learn.markov_structure(rows)
     >>> found.graph.edges, found.objective, len(found.path), found.kkt_residual < 1e-5
-    ((('A', 'B'), ('B', 'C')), 'likelihood', 20, True)
+    ((('A', 'B'), ('B', 'C')), 'likelihood', 8, True)
     >>> pb.learn.markov_structure(rows, "chow-liu").graph == found.graph
     True
     """

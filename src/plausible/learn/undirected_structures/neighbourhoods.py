@@ -16,7 +16,7 @@ from plausible.graphs import UndirectedGraph
 from plausible.learn.undirected_structures.regressions import Coded, Regressions, RegressionState
 from plausible.learn.undirected_structures.result import MarkovStructure, PathPoint
 from plausible.learn.undirected_structures.task import Task, fit_either, pair_feature
-from plausible.search.run import Clock, Run, Stops, iterate
+from plausible.search.run import Run, Stops, iterate
 
 
 def learn_neighbourhoods(
@@ -34,7 +34,7 @@ def learn_neighbourhoods(
     check_count("num_strengths", num_strengths, 1)
     check_number("gamma", gamma, least=0)
     task.refuse_missing("neighbourhood")
-    coded, clock = Coded.of(task), Clock.of(task.stops.time_limit)
+    coded, clock = Coded.of(task), task.clock
     given = [strength] if strength is not None else list(strengths) if strengths is not None else None
     for one in given or ():
         check_number("strength", one, above=0)

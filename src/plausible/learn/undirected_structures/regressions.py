@@ -302,7 +302,7 @@ class Regression(NamedTuple):
             for j in range(i + 1):
                 bend = self.shares * (mass @ (self.contrast[:, i] * self.contrast[:, j]) - means[:, i] * means[:, j])
                 hessian[:, i, :, j] = hessian[:, j, :, i] = self.columns.T @ (self.columns * bend[:, None])
-        hessian = hessian.reshape(num * width, num * width)
+        hessian = np.reshape(hessian, (num * width, num * width))
         flat, member = weights.ravel(), np.repeat(self.groups, width)
         hessian[np.diag_indices_from(hessian)] += np.repeat(rates, width)
         is_same = (member[:, None] == member) & (member >= 0)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -25,7 +26,7 @@ from plausible.learn.undirected.learning import learn_markov
 from plausible.learn.undirected.priors import WeightPrior
 from plausible.learn.undirected_structures.pair_sums import PairwisePseudolikelihood
 from plausible.models.features import Feature
-from plausible.search.run import Stops
+from plausible.search.run import UNLIMITED, Clock, Stops
 from plausible.variables import Variable
 
 #: The likelihood is chosen by default where an inference takes no longer than this; else the pseudolikelihood.
@@ -47,6 +48,7 @@ class Task:
     required: frozenset[Pair]
     forbidden: frozenset[Pair]
     stops: Stops
+    clock: Clock
     seed: Seed = 0
     objective: str | None = None  # None for the likelihood where it is cheap
     budget: Budget | None = None
@@ -81,12 +83,17 @@ class Task:
         kept = [one for one in features if not any(pair in never for pair in pairs_of(one))]
         covered = {pair for one in kept for pair in pairs_of(one)}
         kept += [pair_feature(pair, variables) for pair in sorted(must - covered, key=sorted)]
-        return cls(statistics, variables, tuple(kept), must, never, stops, **options)
+        return cls(statistics, variables, tuple(kept), must, never, stops, Clock.of(stops.time_limit), **options)
 
     @cached_property
     def singles(self) -> list[Feature]:
         """A free table for each variable, which every model has."""
         return [Feature((name,)) for name in self.variables]
+
+    @property
+    def unlimited(self) -> Task:
+        """The task without a time limit: for the fit that is made once the search is over."""
+        return replace(self, clock=UNLIMITED)
 
     @property
     def total(self) -> float:
@@ -133,11 +140,13 @@ class Task:
             budget=self.budget or (None if self.objective == "likelihood" else _CHEAP),
             max_steps=_MOST_CLIMBING,
             tolerance=self.stops.tolerance if tolerance is None else tolerance,
+            time_limit=self.clock.seconds_left if math.isfinite(self.clock.deadline) else None,
         )
 
 
 def fit_either(task: Task, features: Sequence[Feature]) -> MarkovFit:
     """The likelihood's weights without a prior; those of the pseudolikelihood where log Z takes too long."""
+    task = task.unlimited
     if task.objective is not None:
         return task.fit(features, task.objective)
     try:
