@@ -12,8 +12,8 @@ from plausible.learn.scores.score import CountScore, FamilyScores
 class RandomScores(FamilyScores):
     """A random number for each family, less a price for each parent."""
 
-    def __init__(self, num, seed, price=0.3):
-        self._names, self._seed, self._price = [f"v{place}" for place in range(num)], seed, price
+    def __init__(self, num, seed, price=0.3, names=None):
+        self._names, self._seed, self._price = names or [f"v{place}" for place in range(num)], seed, price
 
     @property
     def names(self):

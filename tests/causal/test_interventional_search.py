@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from class_moves import moves_of
 from graph_strategies import dags
 from marked_graph_oracles import is_acyclic
 from plausible.causal.interventional.class_search import (
@@ -38,7 +39,7 @@ from plausible.graphs.classes import interventional_class_members, interventiona
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.reading import read_score
-from plausible.learn.structures.exact.equivalence import ClassGraph
+from plausible.learn.structures.exact.class_graph import ClassGraph, dag_of, masks_of
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.variables import Variable
 from refusals import refuses
@@ -57,15 +58,13 @@ def neighbours_of(graph, kind):
     return [DAG(sorted(each), nodes=nodes) for each in changed if is_acyclic(nodes, each)]
 
 
-def reached_by(essential, kind):
-    """The graphs that the moves of a class lead to."""
+def reached_by(essential, member, kind):
+    """The graphs that the moves of a class lead to, made from one of its graphs."""
     names = range(len(essential.names))
     if kind == "turn":
         turns = [turn for y in names for turn in class_turns(essential, y)]
         return [after_turn(essential, turn) for turn in turns if is_valid_turn(essential, turn)]
-    every = (1 << len(names)) - 1
-    moves = [m for y in names for m in (essential.insertions(y, every) if kind == "insert" else essential.deletions(y))]
-    return [essential.after(move) for move in moves if essential.is_valid(move)]
+    return [dag_of(essential.after(move, member), essential.names) for move in moves_of(essential, kind)]
 
 
 @pytest.mark.parametrize("kind", ["insert", "delete", "turn"])
@@ -89,7 +88,8 @@ def check_moves(kind, graph, targets):
         interventional_essential_graph(other, targets) for member in members for other in neighbours_of(member, kind)
     }
     found = [
-        interventional_essential_graph(g, targets) for g in reached_by(ClassGraph.of(essential, graph.nodes), kind)
+        interventional_essential_graph(g, targets)
+        for g in reached_by(ClassGraph.of(essential, graph.nodes), masks_of(graph, graph.nodes), kind)
     ]
     assert set(found) == expected - {essential}
     assert len(found) < 8 * (len(expected) + 1)

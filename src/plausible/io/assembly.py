@@ -73,10 +73,11 @@ class Place:
     """
 
     __slots__ = ("_found", "_offset", "_text")
+    _text: str
+    _offset: int
 
     def __init__(self, line: int, column: int) -> None:
         self._found: tuple[int, int] | None = (line, column)
-        self._text, self._offset = "", 0
 
     @classmethod
     def at(cls, text: str, offset: int) -> Place:

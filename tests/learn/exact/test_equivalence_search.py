@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from class_moves import moves_of
 from family_oracle import GaussianScores, PricedLikelihood, RandomScores, random_covariance, random_frame
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import NotSupported
@@ -11,7 +12,8 @@ from plausible.graphs.classes import class_members
 from plausible.graphs.equivalence import essential_graph, is_essential_graph
 from plausible.graphs.random import erdos_renyi_dag, uniform_dag
 from plausible.learn.learned_structure import learn_structure
-from plausible.learn.structures.exact.equivalence import ClassGraph, search_classes
+from plausible.learn.structures.exact.class_graph import ClassGraph, dag_of, masks_of
+from plausible.learn.structures.exact.equivalence import search_classes
 from plausible.learn.structures.exact.optimal_graphs import optimal_by_subsets
 from plausible.learn.structures.knowledge import Knowledge
 from refusals import refuses
@@ -40,17 +42,14 @@ def test_operators_lead_to_exactly_the_classes_next_to_one(seed):
     members = list(class_members(graph))
     larger = {essential_graph(m.with_edge(a, b)) for m in members for a in names for b in names if _can_add(m, a, b)}
     smaller = {essential_graph(m.without_edge(a, b)) for m in members for a, b in m.edges}
-    moves = {
-        "insert": [m for y in range(5) for m in state.insertions(y, 31) if state.is_valid(m)],
-        "delete": [m for y in range(5) for m in state.deletions(y)],
-    }
     for kind, expected in (("insert", larger), ("delete", smaller)):
         reached = set()
-        for move in moves[kind]:
-            after = state.after(move)
+        for move in moves_of(state, kind):
+            after = dag_of(state.after(move, masks_of(graph, names)), names)
             assert is_essential_graph(essential_graph(after))
             reached.add(essential_graph(after))
-            base = [names[v] for v in range(5) if move.base >> v & 1]
+            parents = (move.before | state.parents[move.y]) & ~(1 << move.x)
+            base = [names[v] for v in range(5) if parents >> v & 1]
             change = scores.family(names[move.y], [*base, names[move.x]]) - scores.family(names[move.y], base)
             sign = 1 if kind == "insert" else -1
             assert scores.graph(after) - scores.graph(graph) == pytest.approx(sign * change)
@@ -127,3 +126,31 @@ def test_learning_by_classes_refuses_mixed_data():
 def test_the_clock_is_looked_at_before_the_first_step():
     found = search_classes(RandomScores(6, 0), time_limit=0)
     assert (found.stopped_by, found.num_steps) == ("time limit", 0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bits_of_a_class_are_its_essential_graph(seed):
+    num = 3 + seed
+    names = [f"v{place}" for place in range(num)]
+    for degree in (1.0, 2.5, 5.0):
+        graph = erdos_renyi_dag(num, min(1.0, degree / num), nodes=names, seed=seed)
+        assert dag_of(masks_of(graph, names), names) == graph
+        assert ClassGraph.of_member(masks_of(graph, names), names) == ClassGraph.of(essential_graph(graph), names)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_moves_stay_as_they_were_where_nothing_is_said_to_have_changed(seed):
+    """But for paths, which are looked at when a move is chosen; and a step changes the moves of few variables."""
+    names = [f"v{place}" for place in range(9)]
+    graph = erdos_renyi_dag(9, 0.25, nodes=names, seed=seed)
+    state = ClassGraph.of_member(masks_of(graph, names), names)
+    shares = []
+    for kind in ("insert", "delete"):
+        for move in moves_of(state, kind):
+            other = ClassGraph.of_member(state.after(move, masks_of(graph, names)), names)
+            near = other.changes(state)
+            for y in set(range(9)) - near:
+                assert list(other.insertions(y, 511)) == list(state.insertions(y, 511))
+                assert list(other.deletions(y)) == list(state.deletions(y))
+            shares.append(len(near) / 9)
+    assert np.mean(shares) < 0.9

@@ -4,7 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.special import xlogy
 
+from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, UndirectedGraph
@@ -72,13 +74,29 @@ def test_every_member_of_a_semi_clique_has_edges_with_half_of_the_others_and_non
         assert not any(is_dense((*group, other)) for other in names if other not in group)
 
 
-def test_dependent_pairs_are_those_that_bic_joins():
-    data = of_one_kind(4, 200)
-    graph = dependence_graph(TableStatistics(data))
-    for one, two in combinations(data, 2):
-        joint = np.histogram2d(data[one], data[two], bins=2)[0]
-        expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0) / 200
-        assert graph.has_edge(one, two) == (np.sum(joint * np.log(joint / expected)) > 0.5 * np.log(200))
+@pytest.mark.parametrize("weight", [0.002, 1.0, 7.0])
+def test_dependent_pairs_are_those_that_bic_joins(weight):
+    """N · I(X; Y) > ½ ln N (|X| - 1)(|Y| - 1) for states of different numbers, and no price below one row."""
+    rng = np.random.default_rng(8)
+    sizes = {"a": 2, "b": 3, "c": 4, "d": 2, "e": 5, "f": 3}
+    kind, nearness, num_joined = rng.random(300), [], 0
+    for share in np.linspace(0.05, 0.8, 12):
+        shown = {name: np.where(rng.random(300) < share, 0.9 * kind, rng.random(300)) for name in sizes}
+        data = {name: (size * shown[name]).astype(int) for name, size in sizes.items()}
+        graph = dependence_graph(TableStatistics(Table.read(data, weights=np.full(300, weight))))
+        total = 300 * weight
+        for one, two in combinations(sizes, 2):
+            joint = weight * np.histogram2d(data[one], data[two], bins=(sizes[one], sizes[two]))[0]
+            expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0) / total
+            gained = np.sum(xlogy(joint, joint / np.where(joint > 0, expected, 1.0)))
+            price = 0.5 * max(0.0, np.log(total)) * (sizes[one] - 1) * (sizes[two] - 1)
+            assert graph.has_edge(one, two) == (gained > price)
+            nearness.append(abs(gained / price - 1) if price else 1.0)
+            num_joined += gained > price
+    assert num_joined > 20
+    if weight >= 1:
+        assert min(nearness) < 0.02
+        assert num_joined < len(nearness) - 20
 
 
 def test_wrong_words_are_refused():

@@ -1,15 +1,18 @@
 """Greedy search with EM for each candidate: against its own definition, and against what it is faster than."""
 
 import pickle
+from itertools import permutations, product
 
 import numpy as np
 import pytest
 
 from completion_oracle import incomplete_table
+from family_oracle import RandomScores
 from incomplete_rows import holes, oracle_bic
+from marked_graph_oracles import is_acyclic
 from network_oracle import random_network
 from plausible.cpds import TableCPD
-from plausible.graphs import DAG
+from plausible.graphs import DAG, erdos_renyi_dag
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.completion import GraphJudge, read_cases
 from plausible.learn.incomplete_structures.rescoring import (
@@ -20,6 +23,7 @@ from plausible.learn.incomplete_structures.rescoring import (
 )
 from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.scores.penalized import BIC, LogLikelihood
+from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
 from plausible.search.run import Stops
@@ -76,14 +80,39 @@ def _dimension(net):
     return sum(np.prod(c.values.shape[:-1], initial=1.0) * (c.values.shape[-1] - 1) for c in net.cpds.values())
 
 
-def test_moves_are_all_graphs_that_differ_by_one_edge_and_are_allowed():
-    constraints = Knowledge(required="a -> b", forbidden="c -> a", max_parents=1).on(["a", "b", "c"])
-    moves = graph_moves(DAG("a -> b, b -> c"), constraints)
-    assert set(moves) == {("delete", "b", "c")}
-    assert {tuple(sorted(g.edges)) for g in graph_moves(DAG("a -> b"), Knowledge().on(["a", "b"])).values()} == {
-        (),
-        (("b", "a"),),
-    }
+@pytest.mark.parametrize("seed", range(40))
+def test_moves_are_all_graphs_that_differ_by_one_edge_and_are_allowed(seed):
+    """Of any step by one edge: no cycle, all required edges, no new edge that is forbidden, room for a new parent.
+
+    So do the moves of local searches, which keep them in another form.
+    """
+    rng = np.random.default_rng(seed)
+    names = list("abcd")
+    start = erdos_renyi_dag(4, 0.5, nodes=names, seed=seed)
+    pairs = list(permutations(names, 2))
+    required = [edge for edge in start.edges if rng.random() < 0.2]
+    forbidden = [edge for edge in pairs if edge not in start.edges and rng.random() < 0.3]
+    most = max(len(start.parents(name)) for name in names) + int(rng.integers(2))
+    knowledge = Knowledge(required=required, forbidden=forbidden, max_parents=most)
+    expected = set()
+    for kind, (parent, child) in product(("add", "delete", "reverse"), pairs):
+        before, edge = set(start.edges), (parent, child)
+        if (edge in before) == (kind == "add") or (kind == "add" and edge[::-1] in before):
+            continue
+        after = before | {edge} if kind == "add" else before - {edge}
+        after |= {edge[::-1]} if kind == "reverse" else set()
+        num_parents = max(sum(head == name for _, head in after) for name in names)
+        is_known = set(required) <= after and not (after - before) & set(forbidden) and num_parents <= most
+        if is_known and is_acyclic(names, after):
+            expected.add((kind, parent, child))
+    moves = graph_moves(start, knowledge.on(names))
+    assert set(moves) == expected
+    for (kind, parent, child), graph in moves.items():
+        after = set(start.edges) ^ {(parent, child)}
+        assert set(graph.edges) == (after | {(child, parent)} if kind == "reverse" else after)
+    local = GraphSearch(RandomScores(4, seed, names=names), knowledge)
+    found = local.operators(local.state(start))
+    assert {(kind, names[parent], names[child]) for kind, parent, child in found} == expected
 
 
 @pytest.mark.parametrize("score", [LogLikelihood(), BDeuScore(2.0)], ids=["likelihood", "cheeseman-stutz"])

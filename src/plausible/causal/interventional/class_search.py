@@ -26,7 +26,9 @@ from plausible.graphs.mark_masks import bits
 from plausible.learn.learned_structure import usual_score
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.learn.structures.exact.equivalence import ClassGraph, ClassSearch, TimeIsUp, class_constraints, direct
+from plausible.learn.structures.exact.class_graph import ClassGraph, dag_of, direct, masks_of
+from plausible.learn.structures.exact.equivalence import ClassSearch, class_constraints
+from plausible.learn.structures.exact.family_gains import TimeIsUp
 from plausible.learn.structures.knowledge import Knowledge, check_progress
 from plausible.search.run import Clock
 from plausible.search.search_problem import improves
@@ -258,7 +260,9 @@ def search_interventional_classes(
     family = tuple(tuple(names[place] for place in bits(mask)) for mask in target_masks(names, targets))
     constraints = class_constraints(Knowledge.read(knowledge), names)
     class_of = partial(interventional_essential_graph, targets=family)
-    search = ClassSearch(scores, names, constraints, clock, class_of)
+    search = ClassSearch(
+        scores, names, constraints, clock, lambda graph, on: ClassGraph.of(class_of(dag_of(graph, on)), on)
+    )
     graph = DAG(nodes=names) if start is None else read_dag(start)
     if strange := [node for node in graph.nodes if node not in names]:
         raise InvalidArgument(f"start= has the node {strange[0]!r}, which is no variable of the data.")
@@ -300,6 +304,6 @@ def _turn(search: ClassSearch, scores: FamilyScores) -> bool:
             if improves(gain, search.score):
                 better.append((gain, turn))
     return any(
-        is_valid_turn(search.essential, turn) and search.go(after_turn(search.essential, turn))
+        is_valid_turn(search.essential, turn) and search.go(masks_of(after_turn(search.essential, turn), names))
         for _, turn in sorted(better, key=lambda entry: (-entry[0], entry[1]))
     )

@@ -1,28 +1,33 @@
-"""Greedy equivalence search: steepest ascent over classes of graphs that data can't tell apart, and their moves."""
+"""Greedy equivalence search: steepest ascent over classes of graphs that data can't tell apart."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Literal, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.tolerances import score_noise, without_noise
-from plausible.data.statistics import Request
+from plausible.base.arrays import Floats, Ints
+from plausible.base.tolerances import score_noise
 from plausible.errors import NotSupported
-from plausible.graphs import DAG, PDAG
-from plausible.graphs.equivalence import consistent_extension, essential_graph
+from plausible.graphs import DAG
 from plausible.graphs.mark_masks import bits
-from plausible.graphs.marks import Edge
 from plausible.learn.scores.score import FamilyScores
+from plausible.learn.structures.exact.class_graph import (
+    KINDS,
+    ClassGraph,
+    ClassMove,
+    MoveKind,
+    ParentMasks,
+    dag_of,
+    masks_of,
+)
+from plausible.learn.structures.exact.family_gains import FamilyGains, TimeIsUp, mask_of
 from plausible.learn.structures.knowledge import Constraints, FoundGraph, Knowledge, found_graph
 from plausible.search.run import Clock, Run
 from plausible.search.search_problem import improves
-
-_BASES_AT_ONCE = 64  # Families with so many sets of parents are scored between two looks at the clock
 
 
 def search_classes(
@@ -37,8 +42,9 @@ def search_classes(
 
     Each step takes the best operator over all graphs of the class; the two phases are repeated until neither improves.
     With enough data from a distribution that is faithful to some graph, and a score that is consistent and score
-    equivalent such as BIC or BDeu, the result is the class of that graph. A step scores only families that no step
-    before it has met; the number of operators grows with the cliques among neighbours. A step is taken only if the
+    equivalent such as BIC or BDeu, the result is the class of that graph. A step looks only at
+    variables around which something has changed, and scores families that no step before it has met; the number of
+    operators grows with the cliques among neighbours. A step is taken only if the
     score of a graph of the new class is truly larger: so a search ends, even with a score that is not score equivalent.
     Chickering (2002), Optimal structure identification with greedy search, JMLR 3; Meek (1997), Graphical models:
     selecting causal and statistical models, PhD thesis, Carnegie Mellon University.
@@ -69,25 +75,42 @@ def search_classes(
     clock, names = Clock.of(time_limit), sorted(scores.names)
     search = ClassSearch(scores, names, class_constraints(Knowledge.read(knowledge), names), clock)
     search.start(start or DAG(nodes=names))
-    kind: Literal["insert", "delete"] = "insert"
-    phases_without_gain, stopped = 0, "local maximum"
+    stopped, is_better = "local maximum", True
     try:
-        while phases_without_gain < 2 and stopped == "local maximum":
-            before = search.num_steps
-            while stopped == "local maximum" and search.improve(kind):
-                if progress is not None and progress(search.num_steps, search.score):
-                    stopped = "interrupted"
-            phases_without_gain = 0 if search.num_steps > before else phases_without_gain + 1
-            kind = "delete" if kind == "insert" else "insert"
+        while is_better and stopped == "local maximum":
+            is_better = False
+            for kind in KINDS:
+                while stopped == "local maximum" and search.improve(kind):
+                    is_better = True
+                    if progress is not None and progress(search.num_steps, search.score):
+                        stopped = "interrupted"
     except TimeIsUp:
         stopped = "time limit"
-    families = [[names.index(str(p)) for p in search.graph.parents(name)] for name in names]
+    families = [list(bits(parents)) for parents in search.member]
     run = Run(families, search.num_steps, stopped, seconds=clock.seconds)
     return found_graph(scores, search.constraints, families, run, math.inf)
 
 
-class TimeIsUp(Exception):
-    """The deadline passed while moves were scored."""
+#: What finds the class of a graph.
+ClassOf: TypeAlias = Callable[[ParentMasks, Sequence[str]], ClassGraph]
+
+
+class _Moves(NamedTuple):
+    """The moves of edges at a variable that gain anything, valid or not, from the largest gain down."""
+
+    gains: Floats
+    others: Ints  # x of each
+    befores: list[int]  # of each the neighbours that come before the variable, as bits
+
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[Floats, Ints, int]]) -> _Moves:
+        """Gains by x, for each set of neighbours."""
+        gains = np.concatenate([np.empty(0), *(values for values, _, _ in parts)])
+        order = np.argsort(-gains, kind="stable")
+        order = order[: np.count_nonzero(gains > 0)]
+        others = np.concatenate([np.empty(0, dtype=np.int64), *(places for _, places, _ in parts)])[order]
+        befores = [before for values, _, before in parts for _ in range(len(values))]
+        return cls(gains[order], others, [befores[place] for place in order.tolist()])
 
 
 class ClassSearch:
@@ -99,88 +122,107 @@ class ClassSearch:
         names: list[str],
         constraints: Constraints,
         clock: Clock,
-        class_of: Callable[[DAG], PDAG] = essential_graph,
+        class_of: ClassOf = ClassGraph.of_member,
     ) -> None:
-        self._class_of = class_of
-        self._scores, self._names, self.constraints, self._clock = scores, names, constraints, clock
-        self._allowed = [sum(1 << int(v) for v in np.flatnonzero(column)) for column in constraints.allowed.T]
-        self._changes: dict[tuple[int, int, int], float] = {}
-        self._moves: dict[tuple[str, int], tuple[tuple[int, ...], list[tuple[float, ClassMove]]]] = {}
+        self._scores, self._names, self.constraints, self._class_of = scores, names, constraints, class_of
+        self._gains = FamilyGains(scores, names, clock)
+        self._allowed = [mask_of(np.flatnonzero(column)) for column in constraints.allowed.T]
+        self._moves: dict[MoveKind, list[_Moves]] = {kind: [_Moves.joined(())] * len(names) for kind in KINDS}
+        self._stale: dict[MoveKind, set[int]] = {kind: set(range(len(names))) for kind in KINDS}
+        self.member: ParentMasks = (0,) * len(names)
         self.num_steps, self.score = 0, -math.inf
-        self.graph: DAG
+        self._of_families: list[float] = []
         self.essential: ClassGraph
+
+    @property
+    def graph(self) -> DAG:
+        """A graph of the class."""
+        return dag_of(self.member, self._names)
 
     def start(self, graph: DAG) -> None:
         """Begin at the class of a graph."""
-        self.essential = ClassGraph.of(self._class_of(graph), self._names)
-        self.graph, self.score = self.essential.member(), self._scores.graph(graph)
+        self.member = masks_of(graph, self._names)
+        self.essential = self._class_of(self.member, self._names)
+        self._of_families = self._scored(self.member, range(len(self._names)))
+        self.score = math.fsum(self._of_families)
 
-    def improve(self, kind: Literal["insert", "delete"]) -> bool:
-        """Go to the class that the best valid move of a kind leads to; whether there was one."""
-        found = [entry for y in range(len(self._names)) for entry in self._gains(kind, y)]
-        gains = without_noise(np.array([gain for gain, _ in found], dtype=np.float64), score_noise(self.score))
-        for _, move in sorted(zip((-gains).tolist(), (move for _, move in found), strict=True)):
-            self.look_at_clock()
-            if self.essential.is_valid(move) and self.go(self.essential.after(move)):
-                return True
+    def improve(self, kind: MoveKind) -> bool:
+        """Go to the class that the best valid move of a kind leads to; whether there was one.
+
+        Of moves whose gains only rounding tells apart the first is taken, by x, y and what comes before y.
+        """
+        self._renew(kind)
+        noise, known = score_noise(self.score), self._moves[kind]
+        tops = np.array([moves.gains[0] if moves.gains.size else -np.inf for moves in known])
+        tried = [0] * len(known)
+        while (top := tops.max(initial=-np.inf)) > noise:
+            near: list[ClassMove] = []
+            for y in np.flatnonzero(tops >= top - noise).tolist():
+                gains, others, befores = known[y]
+                end = int(np.searchsorted(-gains, noise - top, side="right"))
+                near += (ClassMove(kind, int(others[place]), y, befores[place]) for place in range(tried[y], end))
+                tried[y], tops[y] = end, gains[end] if end < gains.size else -np.inf
+            for move in sorted(near):
+                self.look_at_clock()
+                if self.essential.is_valid(move) and self.go(self.essential.after(move, self.member)):
+                    return True
         return False
 
-    def go(self, after: DAG) -> bool:
+    def go(self, after: ParentMasks) -> bool:
         """Go to the class of a graph if it has few enough parents and a score that is better; whether it has."""
-        if any(len(after.parents(name)) > self.constraints.max_parents for name in self._names):
+        changed = [v for v, (new, old) in enumerate(zip(after, self.member, strict=True)) if new != old]
+        if any(after[v].bit_count() > self.constraints.max_parents for v in changed):
             return False
-        score = self._scores.graph(after)
+        of_families = list(self._of_families)
+        for v, score in zip(changed, self._scored(after, changed), strict=True):
+            of_families[v] = score
+        score = math.fsum(of_families)
         if not (score > self.score == -math.inf or improves(score - self.score, self.score)):
             return False
-        self.graph, self.score, self.num_steps = after, score, self.num_steps + 1
-        self.essential = ClassGraph.of(self._class_of(after), self._names)
+        before, self.essential = self.essential, self._class_of(after, self._names)
+        self.member, self._of_families, self.score = after, of_families, score
+        self.num_steps += 1
+        near = self.essential.changes(before)
+        for stale in self._stale.values():
+            stale |= near
         return True
 
     def look_at_clock(self) -> None:
         """Raise `TimeIsUp` after the deadline."""
-        if self._clock.is_over:
-            raise TimeIsUp
+        self._gains.look_at_clock()
 
-    def _gains(self, kind: Literal["insert", "delete"], y: int) -> list[tuple[float, ClassMove]]:
-        """The moves of edges at y that improve the score, valid or not."""
-        around = self.essential.surroundings(y)
-        known = self._moves.get((kind, y))
-        # which insertions there are depends on what is joined with the neighbours of y only
-        if known is None or known[0] != around:
+    def _scored(self, member: ParentMasks, children: Sequence[int]) -> list[float]:
+        names = self._names
+        families = ((names[v], [names[parent] for parent in bits(member[v])]) for v in children)
+        return [float(score) for score in self._scores.families(families)]
+
+    def _renew(self, kind: MoveKind) -> None:
+        """Find the moves anew at the variables around which something has changed; all are scored together."""
+        sign = 1.0 if kind == "insert" else -1.0
+        options = {y: list(self._options(kind, y)) for y in sorted(self._stale[kind])}
+        wanted: defaultdict[tuple[int, int], int] = defaultdict(int)
+        for y, found in options.items():
+            for _, base, others in found:
+                wanted[y, base] |= others
+        self._gains.score(wanted)
+        for y, found in options.items():
+            parts = []
+            for before, base, others in found:
+                places, gains = self._gains.of(y, base, others)
+                parts.append((sign * gains, places, before))
+            self._moves[kind][y] = _Moves.joined(parts)
+        self._stale[kind].clear()
+
+    def _options(self, kind: MoveKind, y: int) -> Iterator[tuple[int, int, int]]:
+        """Neighbours that come before y, with that the parents of y but x, and all x that they go with."""
+        graph = self.essential
+        found = graph.insertions(y, self._allowed[y]) if kind == "insert" else graph.deletions(y)
+        for before, others in found:
+            base = before | graph.parents[y]
             if kind == "delete":
-                moves = list(self.essential.deletions(y))
-            else:
-                most = self.constraints.max_parents
-                found = self.essential.insertions(y, self._allowed[y])
-                moves = [move for move in found if move.base.bit_count() < most]
-            self._score(moves)
-            sign = 1.0 if kind == "insert" else -1.0
-            gains = [(sign * self._changes[move.y, move.base, move.x], move) for move in moves]
-            known = around, [(gain, move) for gain, move in gains if improves(gain, self.score)]
-            self._moves[kind, y] = known
-        return known[1]
-
-    def _score(self, moves: Iterable[ClassMove]) -> None:
-        """What x adds to the score of y with a base, for all x of a base at once."""
-        wanted: dict[tuple[int, int], list[int]] = {}
-        for _, x, y, _, base in moves:
-            if (y, base, x) not in self._changes:
-                wanted.setdefault((y, base), []).append(x)
-        groups = iter(wanted.items())
-        while some := list(islice(groups, _BASES_AT_ONCE)):
-            self.look_at_clock()
-            asked = [
-                Request(self._names[y], self._named(bits(base)), self._named(dict.fromkeys(xs)))
-                for (y, base), xs in some
-            ]
-            before = self._scores.families((request.child, request.parents) for request in asked).tolist()
-            found = self._scores.extended_each(asked)
-            for ((y, base), xs), score, scores in zip(some, before, found, strict=True):
-                for x, after in zip(dict.fromkeys(xs), scores.tolist(), strict=True):
-                    self._changes[y, base, x] = after - score
-
-    def _named(self, places: Iterable[int]) -> tuple[str, ...]:
-        return tuple(self._names[place] for place in places)
+                yield before, base & ~others, others
+            elif base.bit_count() < self.constraints.max_parents:
+                yield before, base, others
 
 
 def class_constraints(knowledge: Knowledge, names: list[str]) -> Constraints:
@@ -193,127 +235,3 @@ def class_constraints(knowledge: Knowledge, names: list[str]) -> Constraints:
             "forbids pairs both ways or limits parents, or search graphs or orders instead."
         )
     return constraints
-
-
-class ClassMove(NamedTuple):
-    """An edge between x and y comes or goes, and with it the edges of y with `turned` get directions.
-
-    The score changes by score(y, base + x) - score(y, base), or back.
-    """
-
-    kind: Literal["insert", "delete"]
-    x: int
-    y: int
-    turned: int
-    base: int
-
-
-@dataclass(frozen=True, slots=True)
-class ClassGraph:
-    """An essential graph (Chickering 2002): of each its parents, neighbours and all adjacent ones, as bits."""
-
-    names: tuple[str, ...]
-    parents: tuple[int, ...]
-    neighbors: tuple[int, ...]
-    adjacent: tuple[int, ...]
-
-    @classmethod
-    def of(cls, graph: PDAG, names: Sequence[str]) -> ClassGraph:
-        """From an essential graph on these names."""
-        place = {name: number for number, name in enumerate(names)}
-        parents, neighbors, adjacent = ([0] * len(names) for _ in range(3))
-        for edge in graph.edges:
-            a, b = place[str(edge.left)], place[str(edge.right)]
-            adjacent[a] |= 1 << b
-            adjacent[b] |= 1 << a
-            if edge.is_directed:
-                parents[b] |= 1 << a
-            else:
-                neighbors[a] |= 1 << b
-                neighbors[b] |= 1 << a
-        return cls(tuple(names), tuple(parents), tuple(neighbors), tuple(adjacent))
-
-    def surroundings(self, y: int) -> tuple[int, ...]:
-        """What the moves of edges at y depend on, but for paths."""
-        joined = [self.adjacent[v] for v in bits(self.neighbors[y])]
-        return self.parents[y], self.neighbors[y], self.adjacent[y], *joined
-
-    def insertions(self, y: int, allowed: int) -> Iterator[ClassMove]:
-        """Insert(x, y, T): T are neighbours of y not joined with x; with those joined with x they form a clique."""
-        for x in bits(allowed & ~self.adjacent[y] & ~(1 << y)):
-            shared = self.neighbors[y] & self.adjacent[x]
-            if self.is_clique(shared):
-                for turned in self.cliques(shared, self.neighbors[y] & ~self.adjacent[x]):
-                    yield ClassMove("insert", x, y, turned, shared | turned | self.parents[y])
-
-    def deletions(self, y: int) -> Iterator[ClassMove]:
-        """Delete(x, y, H): x - y or x -> y; the shared neighbours without H form a clique."""
-        for x in bits(self.parents[y] | self.neighbors[y]):
-            shared = self.neighbors[y] & self.adjacent[x]
-            for kept in self.cliques(0, shared):
-                base = (kept | self.parents[y]) & ~(1 << x)
-                yield ClassMove("delete", x, y, shared & ~kept, base)
-
-    def is_clique(self, members: int) -> bool:
-        """Whether all are joined with each other."""
-        return all(members & ~(1 << v) & ~self.adjacent[v] == 0 for v in bits(members))
-
-    def is_valid(self, move: ClassMove) -> bool:
-        """Whether no cycle comes about: the clique of an insertion blocks all semi-directed paths from y to x."""
-        if move.kind == "delete":
-            return True
-        blocked = (self.neighbors[move.y] & self.adjacent[move.x]) | move.turned
-        reached = frontier = 1 << move.y
-        while frontier:
-            after = 0
-            for v in bits(frontier):
-                after |= self.adjacent[v] & ~self.parents[v]
-            frontier = after & ~reached & ~blocked
-            reached |= frontier
-        return not reached >> move.x & 1
-
-    def after(self, move: ClassMove) -> DAG:
-        """A graph of the class that a valid move leads to."""
-        parents, neighbors = list(self.parents), list(self.neighbors)
-        x, y = move.x, move.y
-        if move.kind == "insert":
-            parents[y] |= 1 << x
-            direct(parents, neighbors, move.turned, y)
-        else:
-            parents[y] &= ~(1 << x)
-            neighbors[y] &= ~(1 << x)
-            neighbors[x] &= ~(1 << y)
-            for h in bits(move.turned):
-                direct(parents, neighbors, 1 << y, h)
-                direct(parents, neighbors, 1 << x & neighbors[h], h)
-        return consistent_extension(self.pdag(parents, neighbors))
-
-    def member(self) -> DAG:
-        """A graph of the class."""
-        return consistent_extension(self.pdag(self.parents, self.neighbors))
-
-    def pdag(self, parents: Sequence[int], neighbors: Sequence[int]) -> PDAG:
-        """The graph with these parents and neighbours."""
-        name = self.names
-        directed = [Edge.of(name[p], "->", name[v]) for v, mask in enumerate(parents) for p in bits(mask)]
-        plain = [Edge.of(name[u], "-", name[v]) for v, mask in enumerate(neighbors) for u in bits(mask) if u < v]
-        return PDAG([*directed, *plain], nodes=name)
-
-    def cliques(self, core: int, candidates: int) -> Iterator[int]:
-        """The sets of candidates, each once, that form a clique with a clique."""
-        waiting = [(0, candidates)]
-        while waiting:
-            chosen, free = waiting.pop()
-            yield chosen
-            for v in bits(free):
-                if (core | chosen) & ~self.adjacent[v] == 0:
-                    later = free & ~((2 << v) - 1) & self.adjacent[v]
-                    waiting.append((chosen | 1 << v, later))
-
-
-def direct(parents: list[int], neighbors: list[int], sources: int, target: int) -> None:
-    """Direct undirected edges into a variable."""
-    for v in bits(sources):
-        neighbors[v] &= ~(1 << target)
-    neighbors[target] &= ~sources
-    parents[target] |= sources
