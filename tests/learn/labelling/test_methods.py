@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
+import pickle
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import plausible as pb
-from labelling_oracle import score
+from labelling_oracle import log_likelihood, score
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.learn.labelling.margin import best_shares
 
 CLASSES = ("A", "B")
 
@@ -51,28 +52,11 @@ def test_the_greatest_margin_is_that_of_a_quadratic_program():
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 1000},
     )
-    assert -crf.training_.objective == pytest.approx(found.fun, abs=1e-6)
+    assert -crf.training_.trace[-1] == pytest.approx(found.fun, abs=1e-6)
+    assert crf.training_.objective == crf.training_.trace[-1] - 0.5 * size * math.log(2 * math.pi * 0.5)
     np.testing.assert_allclose(crf.coefficients_, found.x[:size], atol=1e-4)
     assert crf.training_.converged
     assert 0 <= crf.training_.gap <= 1e-8
-
-
-def test_shares_of_planes_are_those_of_a_general_solver():
-    """Random quadratic programs over the simplex."""
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        planes, losses = rng.normal(size=(6, 4)), rng.random(6) * 3
-        products = planes @ planes.T
-        shares = best_shares(products, losses, np.zeros(6), 1e-12)
-        found = minimize(
-            lambda s, p=products, lo=losses: 0.5 * s @ p @ s - lo @ s,
-            np.full(6, 0.1),
-            bounds=[(0, 1)] * 6,
-            constraints={"type": "ineq", "fun": lambda s: 1 - s.sum()},
-            method="SLSQP",
-            options={"ftol": 1e-14},
-        )
-        assert losses @ shares - 0.5 * shares @ products @ shares == pytest.approx(-found.fun, abs=1e-8)
 
 
 def perceptron(sequences, labels, orders):
@@ -120,9 +104,9 @@ def test_stochastic_gradient_comes_near_the_optimum():
     """Within a part in a thousand of what L-BFGS finds, never above it; the same for the same seed."""
     sequences, labels = data(3, num_sequences=60, most=6)
     options = {"all_possible_states": True, "all_possible_transitions": True}
-    best = pb.learn.ChainCRF(**options).fit(sequences, labels).training_.objective
+    best = pb.learn.ChainCRF(**options).fit(sequences, labels).training_.trace[-1]
     fits = [pb.learn.ChainCRF(method="sgd", seed=1, max_steps=200, **options).fit(sequences, labels) for _ in range(2)]
-    reached = fits[0].training_.objective
+    reached = fits[0].training_.trace[-1]
     assert best * (1 + 1e-3) <= reached <= best + 1e-9
     np.testing.assert_array_equal(fits[0].coefficients_, fits[1].coefficients_)
 
@@ -143,9 +127,87 @@ def test_methods_refuse_priors_that_they_have_no_place_for():
         pb.learn.ChainCRF(method="sgd", prior=pb.LaplacePrior(1.0)).fit(*told)
     with pytest.raises(NotSupported, match="needs a GaussianPrior"):
         pb.learn.ChainCRF(method="margin", prior=None).fit(*told)
-    with pytest.raises(NotSupported, match="LaplacePrior"):
-        pb.learn.ChainCRF(prior=pb.learn.GroupPrior(1.0)).fit(*told)
     with pytest.raises(InvalidArgument, match=r"latent=0 must be a whole number of at least 1"):
         pb.learn.ChainCRF(latent=0).fit(*told)
     with pytest.raises(InvalidArgument, match=r"method='lbfgs' is none. Did you mean 'l-bfgs'"):
         pb.learn.ChainCRF(method="lbfgs").fit(*told)
+
+
+@pytest.mark.parametrize("method", ["l-bfgs", "sgd", "perceptron", "margin"])
+def test_what_progress_was_told_before_an_interrupt_is_gone_on_with(method):
+    """Ctrl-C passes through; the last state, pickled too, goes on to the weights of a training without it."""
+    sequences, labels = data(3, num_sequences=30, most=6)
+    options = {"method": method, "seed": 0, "max_steps": 60}
+    whole, seen = pb.learn.ChainCRF(**options).fit(sequences, labels), []
+
+    def watch(state):
+        seen.append(state)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pb.learn.ChainCRF(progress=watch, **options).fit(sequences, labels)
+    resumed = pb.learn.ChainCRF(resume=pickle.loads(pickle.dumps(seen[-1])), **options).fit(sequences, labels)
+    again = pb.learn.ChainCRF(resume=whole.training_.run, **options).fit(sequences, labels)
+    assert again.training_.num_steps == whole.training_.num_steps > 3
+    if method in ("l-bfgs", "margin"):  # the others draw the order of sequences anew
+        assert resumed.training_.num_steps == whole.training_.num_steps
+        np.testing.assert_allclose(resumed.coefficients_, whole.coefficients_, rtol=1e-9, atol=1e-12)
+    with pytest.raises(pb.PlausibleError, match="resume= takes"):
+        pb.learn.ChainCRF(resume=seen[-1], **options).fit(sequences[:1], labels[:1])
+
+
+def test_a_time_limit_ends_training_with_what_there_is():
+    """No time, no step; the labeller answers all the same."""
+    sequences, labels = data(0)
+    crf = pb.learn.ChainCRF(time_limit=0).fit(sequences, labels)
+    assert crf.training_.stopped_by == "time limit"
+    assert len(crf.predict(sequences)) == len(sequences)
+
+
+def test_a_group_prior_meets_the_conditions_of_its_optimum():
+    """Groups at zero pull by no more than the rate, the others by the rate towards zero: features vanish whole."""
+    sequences, labels = data(3, num_sequences=30, most=6)
+    scale = 0.15
+    crf = pb.learn.ChainCRF(prior=pb.learn.GroupPrior(scale), tolerance=1e-9).fit(sequences, labels)
+    weights, names = crf.coefficients_, list(crf.weights_)
+    groups = {}
+    for place, name in enumerate(names):
+        groups.setdefault("transitions" if " -> " in name else name.split(": ", 1)[1], []).append(place)
+
+    def value(point):
+        return log_likelihood(dict(zip(names, point, strict=True)), sequences, labels, CLASSES)
+
+    slopes = np.array([(value(weights + step) - value(weights - step)) / 2e-5 for step in 1e-5 * np.eye(len(names))])
+    is_zero = {name: not weights[places].any() for name, places in groups.items()}
+    assert 0 < sum(is_zero.values()) < len(groups)
+    for name, places in groups.items():
+        norm = np.linalg.norm(weights[places])
+        if is_zero[name]:
+            assert np.linalg.norm(slopes[places]) <= 1 / scale + 1e-4
+        else:
+            np.testing.assert_allclose(slopes[places], weights[places] / norm / scale, atol=1e-4)
+
+
+def test_units_of_features_change_neither_the_optimum_nor_the_way_there():
+    """One feature in units of a millionth, its prior in the same: its weights times a million, no later."""
+    rng = np.random.default_rng(0)
+    labels = [[CLASSES[k] for k in rng.integers(0, len(CLASSES), 6)] for _ in range(30)]
+
+    def sequences(unit):
+        noise = np.random.default_rng(1)
+        return [
+            [{"x": unit * (CLASSES.index(label) + noise.normal()), "on": noise.random()} for label in one]
+            for one in labels
+        ]
+
+    def fit(unit):
+        priors = {"x": pb.GaussianPrior(unit**-2), "on": pb.GaussianPrior(1.0), "transitions": pb.GaussianPrior(1.0)}
+        return pb.learn.ChainCRF(prior=priors, tolerance=1e-9).fit(sequences(unit), labels)
+
+    plain, tiny = fit(1.0), fit(1e-6)
+    assert tiny.training_.converged
+    assert tiny.training_.num_steps <= plain.training_.num_steps + 3
+    for name, weight in plain.weights_.items():
+        unit = 1e-6 if name.endswith(": x") else 1.0
+        assert tiny.weights_[name] * unit == pytest.approx(weight, rel=1e-5, abs=1e-7)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -16,13 +16,19 @@ from plausible.errors import InvalidArgument, suggestion
 from plausible.kernels.jit import repeated
 from plausible.kernels.label_chains import TokenFeatures
 from plausible.learn.labelling.chains import Chains, FeatureTable
-from plausible.learn.labelling.labeller import SequenceLabeller, fit_tokens
-from plausible.learn.labelling.labels import WeightLayout
+from plausible.learn.labelling.labeller import SequenceLabeller
+from plausible.learn.labelling.labels import Labels, WeightLayout
 from plausible.learn.labelling.likelihood import ChainLikelihood, LabelledTokens
 from plausible.learn.labelling.margin import widen_margin
 from plausible.learn.labelling.storage import load, save, to_record
 from plausible.learn.labelling.tokens import Tokens, Vocabulary
-from plausible.learn.labelling.training import Trained, Training, average_perceptron, climb, stochastic_gradient
+from plausible.learn.labelling.training import (
+    Trained,
+    Training,
+    average_perceptron,
+    climb_likelihood,
+    stochastic_gradient,
+)
 from plausible.learn.undirected.priors import GaussianPrior, Penalty, PriorOfWeights, read_prior
 from plausible.search.run import Stops, best_first
 
@@ -48,6 +54,9 @@ class LogLinearLabeller(SequenceLabeller):
     all_possible_transitions: bool = False
     max_steps: int | None = None
     tolerance: float | None = None
+    time_limit: float | None = None
+    progress: Callable[[Any], object] | None = None
+    resume: Any = None
     threads: int | None = None
 
     classes_: tuple[Hashable, ...] = field(init=False)  # The labels, sorted if they can be
@@ -64,18 +73,7 @@ class LogLinearLabeller(SequenceLabeller):
     def _method(self) -> str:
         return "l-bfgs"
 
-    def fit(
-        self,
-        sequences: Any,
-        labels: Any = None,
-        sample_weight: Iterable[float] | None = None,
-        *,
-        sequence: str | None = None,
-        time: str | None = None,
-    ) -> Self:
-        """Find the weights for sequences with a label for each token."""
-        self._check_options()
-        vocabulary, tokens, told, shares = fit_tokens(sequences, labels, sample_weight, sequence, time)
+    def _learn(self, vocabulary: Vocabulary, tokens: Tokens, told: Labels, shares: Floats) -> None:
         states, size = told.states(self._latent), len(told.classes) * self._latent
         flags = self.all_possible_states, self.all_possible_transitions
         layout = WeightLayout.of(tokens, states, len(vocabulary.places), size, *flags)
@@ -85,17 +83,17 @@ class LogLinearLabeller(SequenceLabeller):
         with repeated(_FORESEEN):
             trained = self._trained(data, penalty)
         self.classes_, self.vocabulary_, self.layout_ = told.classes, vocabulary, layout
-        self.coefficients_, objective = trained.weights, float(trained.run.trace[-1])
+        self.coefficients_ = trained.weights
+        constant = 0.0 if self._method == "perceptron" else penalty.constant
         self.training_ = Training(
             self._method,
             self._log_likelihood(data, trained.weights),
-            objective,
+            float(trained.run.trace[-1]) + constant,
             layout.num_weights,
             int(np.count_nonzero(trained.weights)),
             trained.run,
             trained.gap,
         )
-        return self
 
     def _check_options(self) -> None:
         for name in ("all_possible_states", "all_possible_transitions"):
@@ -109,7 +107,8 @@ class LogLinearLabeller(SequenceLabeller):
     def _stops(self) -> Stops:
         usual = _USUAL[self._method]
         tolerance = usual.tolerance if self.tolerance is None else self.tolerance
-        return Stops(tolerance, usual.max_steps if self.max_steps is None else self.max_steps)
+        max_steps = usual.max_steps if self.max_steps is None else self.max_steps
+        return Stops(tolerance, max_steps, self.time_limit, self.progress)
 
     def _weight_names(self, layout: WeightLayout, vocabulary: Vocabulary, classes: Iterable[Hashable]) -> list[str]:
         many = self._latent > 1
@@ -167,15 +166,24 @@ class ChainCRF(LogLinearLabeller):
     ----------
     prior
         Of the weights: `GaussianPrior(variance)` (CRFsuite's c2 is 1/(2 variance)), `LaplacePrior(scale)` (its c1 is
-        1/scale), a sum of priors, or {name: prior} by names as in `weights_`, of features, or "transitions".
+        1/scale), `GroupPrior(scale)` (a feature vanishes with all labels, or with none), a sum of priors, or {name:
+        prior} by names as in `weights_`, of features, or "transitions".
     all_possible_states
         Whether each feature has a weight with each label, or only with those that it is seen with.
     all_possible_transitions
         The same of transitions; those without a weight are possible, with a weight of zero.
     max_steps, tolerance
-        When training ends. L-BFGS: no derivative exceeds the tolerance (1e-7) times the number of tokens; "sgd": an
+        When training ends. L-BFGS: no derivative exceeds the tolerance (1e-7) times the number of tokens and the
+        largest value of its feature; "sgd": an
         epoch changes the objective by no greater share (1e-5); "margin": nor is the gap a greater share (1e-3). Steps
         of "sgd" and "perceptron" are epochs.
+    time_limit
+        In seconds.
+    progress
+        Told the state after each step; a true answer ends training.
+    resume
+        What to go on with: `training_.run` of an earlier fit, or the last state that `progress` was told, so that
+        nothing is lost by Ctrl-C.
     method
         "l-bfgs" (orthant by orthant under a Laplace prior), "sgd", "perceptron" (averaged, without a prior), or
         "margin" (the truth wins over each labelling by as many labels as that has wrong; `training_.gap` bounds what is
@@ -222,20 +230,21 @@ class ChainCRF(LogLinearLabeller):
     def _trained(self, data: LabelledTokens, penalty: Penalty) -> Trained:
         method, stops, generator = self._method, self._stops(), generator_of(self.seed)
         if method == "margin":
-            return widen_margin(data, penalty, stops)
+            return widen_margin(data, penalty, stops, self.resume)
         if method == "perceptron":
-            return average_perceptron(data, stops, generator)
+            return average_perceptron(data, stops, generator, self.resume)
         if method == "sgd":
-            return stochastic_gradient(data, penalty, stops, generator)
+            return stochastic_gradient(data, penalty, stops, generator, self.resume)
         size, likelihood = data.layout.num_weights, ChainLikelihood(data)
-        if self.latent == 1:
-            return climb(likelihood, penalty, np.zeros(size), stops, data.num_tokens)
+        if self.resume is not None or self.latent == 1:
+            start = np.zeros(size) if self.resume is None else self.resume
+            return climb_likelihood(likelihood, penalty, start, stops)
         starts = (generator.normal(scale=0.1, size=size) for _ in range(self.restarts + 1))
-        climbs = [climb(likelihood, penalty, start, stops, data.num_tokens) for start in starts]
+        climbs = [climb_likelihood(likelihood, penalty, start, stops) for start in starts]
         return best_first(climbs, lambda one: one.run.trace[-1])[0]
 
     def _log_likelihood(self, data: LabelledTokens, weights: Floats) -> float:
-        return ChainLikelihood(data)(weights)[0]
+        return ChainLikelihood(data).at(weights)[0]
 
     def _check_options(self) -> None:
         super()._check_options()

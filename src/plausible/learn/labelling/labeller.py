@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -66,6 +66,34 @@ class SequenceLabeller(Estimator, ABC):
     vocabulary_: Vocabulary
 
     _latent = 1  # how many hidden states stand for a label
+
+    def fit(
+        self,
+        sequences: Any,
+        labels: Any = None,
+        sample_weight: Iterable[float] | None = None,
+        *,
+        sequence: str | None = None,
+        time: str | None = None,
+    ) -> Self:
+        """Learn from sequences with a label for each token."""
+        self._check_options()
+        if labels is None:
+            raise InvalidArgument("Labels are needed to fit: a list of lists, one label for each token.")
+        given, vocabulary = read_given(sequences, labels, sequence, time), Vocabulary()
+        tokens = read_tokens(given.sequences, vocabulary)
+        vocabulary.close()
+        told = read_labels(given.labels or (), tokens)
+        self._learn(vocabulary, tokens, told, read_shares(sample_weight, tokens.num_sequences))
+        return self
+
+    @abstractmethod
+    def _check_options(self) -> None:
+        """Refuse parameters that make no sense."""
+
+    @abstractmethod
+    def _learn(self, vocabulary: Vocabulary, tokens: Tokens, told: Labels, shares: Floats) -> None:
+        """Set what is learned from tokens, labels and how often each sequence counts."""
 
     @abstractmethod
     def _chains(self, tokens: Tokens) -> Chains:
@@ -223,16 +251,3 @@ def _refuse_impossible(log_totals: Floats) -> None:
         raise ImpossibleEvidence(
             f"Sequence {int(np.argmin(log_totals))} has no possible labelling under these weights."
         )
-
-
-def fit_tokens(
-    sequences: Any, labels: Any, sample_weight: Any, sequence: str | None, time: str | None
-) -> tuple[Vocabulary, Tokens, Labels, Floats]:
-    """What all labellers learn from."""
-    if labels is None:
-        raise InvalidArgument("Labels are needed to fit: a list of lists, one label for each token.")
-    given, vocabulary = read_given(sequences, labels, sequence, time), Vocabulary()
-    tokens = read_tokens(given.sequences, vocabulary)
-    vocabulary.close()
-    read = read_labels(given.labels or (), tokens)
-    return vocabulary, tokens, read, read_shares(sample_weight, tokens.num_sequences)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,17 +79,42 @@ class LabelledTokens:
         return self.expected(beliefs, pairs)
 
 
-class ChainLikelihood:
+class LabelLikelihood(ABC):
+    """The log-likelihood of labels as a function of the weights, for a climb."""
+
+    def __init__(self, data: LabelledTokens) -> None:
+        self.data = data
+
+    @property
+    def total(self) -> float:
+        """How many tokens count."""
+        return self.data.num_tokens
+
+    @property
+    def spreads(self) -> Floats:
+        """The largest value of the feature of each weight, at any token; one for transitions."""
+        tokens, layout = self.data.tokens, self.data.layout
+        peaks = np.zeros(len(layout.starts) - 1)
+        np.maximum.at(peaks, tokens.features, np.abs(tokens.values))
+        own = np.repeat(np.where(peaks > 0, peaks, 1.0), np.diff(layout.starts))
+        return np.concatenate([own, np.ones(len(layout.transitions))])
+
+    @abstractmethod
+    def at(self, weights: Floats) -> tuple[float, Floats]:
+        """The value and the gradient."""
+
+
+class ChainLikelihood(LabelLikelihood):
     """Σ_s w_s log P(labels of s | features of s): concave where all labels are told, with a state for each.
 
     Labels that are not told are summed out: log Σ_{y allowed} exp θ·f(y) - log Σ_y exp θ·f(y).
     """
 
     def __init__(self, data: LabelledTokens) -> None:
-        self.data = data
+        super().__init__(data)
         self._observed = data.observed() if data.labels.is_complete else None
 
-    def __call__(self, weights: Floats) -> tuple[float, Floats]:
+    def at(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient; one pass of forward and backward messages, two where labels are not told."""
         data, chains = self.data, self.data.chains(weights)
         free = chains.sums(data.shares)
@@ -105,16 +131,16 @@ class ChainLikelihood:
             raise InvalidArgument(f"No labelling of sequence {int(np.argmin(log_totals))} is possible.")
 
 
-class LocalLikelihood:
+class LocalLikelihood(LabelLikelihood):
     """Σ_s w_s Σ_t log P(label t | label t - 1, features of t): multinomial logistic regressions, so it is concave."""
 
     def __init__(self, data: LabelledTokens) -> None:
-        self.data = data
+        super().__init__(data)
         self._observed = data.observed()
         self._later = data.tokens.later
         self._before = data.labels.codes[self._later - 1].astype(np.int64)
 
-    def __call__(self, weights: Floats) -> tuple[float, Floats]:
+    def at(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient."""
         data, size = self.data, self.data.layout.num_states
         chains = data.chains(weights)

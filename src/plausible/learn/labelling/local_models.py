@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from plausible.base.options import check_number
 from plausible.errors import InvalidArgument
 from plausible.learn.labelling.chains import Chains
 from plausible.learn.labelling.crf import LogLinearLabeller
-from plausible.learn.labelling.labeller import SequenceLabeller, fit_tokens
+from plausible.learn.labelling.labeller import SequenceLabeller
+from plausible.learn.labelling.labels import Labels
 from plausible.learn.labelling.likelihood import LabelledTokens, LocalLikelihood
 from plausible.learn.labelling.tokens import Tokens, Vocabulary
-from plausible.learn.labelling.training import Trained, climb, refuse_untold
+from plausible.learn.labelling.training import Trained, climb_likelihood, refuse_untold
 from plausible.learn.undirected.priors import Penalty
 
 
@@ -41,11 +42,11 @@ class MaximumEntropyMarkovModel(LogLinearLabeller):
 
     def _trained(self, data: LabelledTokens, penalty: Penalty) -> Trained:
         refuse_untold(data, "MaximumEntropyMarkovModel")
-        start = np.zeros(data.layout.num_weights)
-        return climb(LocalLikelihood(data), penalty, start, self._stops(), data.num_tokens)
+        start = np.zeros(data.layout.num_weights) if self.resume is None else self.resume
+        return climb_likelihood(LocalLikelihood(data), penalty, start, self._stops())
 
     def _log_likelihood(self, data: LabelledTokens, weights: Floats) -> float:
-        return LocalLikelihood(data)(weights)[0]
+        return LocalLikelihood(data).at(weights)[0]
 
     def _chains(self, tokens: Tokens) -> Chains:
         """What normalises a label depends on the one before, so it is part of that one's score."""
@@ -92,18 +93,11 @@ class HiddenMarkovLabeller(SequenceLabeller):
     transition_: Floats = field(init=False)  # P(label | label before): axes are the label before and the label
     emission_: Floats = field(init=False)  # P(symbol | label): axes are label and symbol
 
-    def fit(
-        self,
-        sequences: Any,
-        labels: Any = None,
-        sample_weight: Iterable[float] | None = None,
-        *,
-        sequence: str | None = None,
-        time: str | None = None,
-    ) -> Self:
-        """Count; each token has one symbol, such as "the" or {"word": "the"}."""
+    def _check_options(self) -> None:
         check_number("pseudo_counts", self.pseudo_counts, least=0)
-        vocabulary, tokens, told, shares = fit_tokens(sequences, labels, sample_weight, sequence, time)
+
+    def _learn(self, vocabulary: Vocabulary, tokens: Tokens, told: Labels, shares: Floats) -> None:
+        """Count; each token has one symbol, such as "the" or {"word": "the"}."""
         _refuse_many(tokens, exactly=True)
         if not told.is_complete:
             raise InvalidArgument("Counting needs the label of each token; ChainCRF sums over those that are not told.")
@@ -115,7 +109,6 @@ class HiddenMarkovLabeller(SequenceLabeller):
         self.transition_ = self._rows(codes[later - 1] * size + codes[later], weights[later], (size, size))
         symbols = len(vocabulary.places)
         self.emission_ = self._rows(codes * symbols + tokens.features, weights, (size, symbols))
-        return self
 
     def _rows(self, cells: Any, weights: Floats, shape: tuple[int, ...]) -> Floats:
         """Counts as probabilities; rows without any are uniform."""

@@ -24,6 +24,8 @@ def to_record(labeller: Any) -> dict[str, Any]:
     """A fitted labeller with weights in the types that JSON knows."""
     layout = labeller.layout_
     parameters = {**labeller.get_params(), "prior": _prior_record(labeller.prior)}
+    for name in ("progress", "resume"):  # of one training only
+        del parameters[name]
     if not isinstance(parameters.get("seed"), int | None):
         parameters["seed"] = None
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,10 +11,14 @@ from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.kernels.label_chains import Steps, gradient_epoch, perceptron_epoch
-from plausible.learn.labelling.likelihood import ChainLikelihood, LabelledTokens
+from plausible.learn.labelling.likelihood import ChainLikelihood, LabelledTokens, LabelLikelihood
+from plausible.learn.undirected.climbing import Begin, climb
+from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import Penalty
-from plausible.search.ascent import LBFGS, Ascent, AscentState, Climbed, OrthantWise, ascent_step, init_ascent
+from plausible.search.ascent import LBFGS, Ascent, OrthantWise
 from plausible.search.run import CONVERGED, HasRun, Run, Stops, iterate
+
+StateT = TypeVar("StateT", bound=tuple[Any, ...])
 
 #: How many differences L-BFGS keeps: more make steps better, and longer where there are a million weights.
 _MEMORY = 6
@@ -49,45 +53,44 @@ class Trained(NamedTuple):
     gap: float | None = None
 
 
-def climb(likelihood: Climbed, penalty: Penalty, start: Floats, stops: Stops, num_tokens: float) -> Trained:
+def climb_likelihood(likelihood: LabelLikelihood, penalty: Penalty, begin: Begin, stops: Stops) -> Trained:
     """The weights at the top of log-likelihood and log prior, by L-BFGS; orthant by orthant where there are kinks.
 
-    It has converged where no derivative exceeds the tolerance times the number of tokens.
+    It has converged where no derivative exceeds the tolerance times the number of tokens, in units of the features.
     """
+    method: Ascent | None = LBFGS(_MEMORY) if penalty.is_smooth else OrthantWise(penalty, _MEMORY)
     if penalty.group_rates.any():
-        raise NotSupported("GroupPrior has no method here: use LaplacePrior, under which single weights vanish.")
-
-    def climbed(weights: Floats) -> tuple[float, Floats]:
-        (value, gradient), (less, pull) = likelihood(weights), penalty.smooth(weights)
-        return value + less, gradient + pull
-
-    def ends(state: AscentState) -> str:
-        if np.abs(state.gradient).max(initial=0.0) <= stops.tolerance * max(num_tokens, 1.0):
-            return CONVERGED
-        return "stuck" if state.is_stuck else ""
-
-    method: Ascent = LBFGS(_MEMORY) if penalty.is_smooth else OrthantWise(penalty, _MEMORY)
-    run = iterate(
-        lambda state: ascent_step(climbed, state, method),
-        init_ascent(climbed, start, method.sharp_part),
-        stops,
-        ends=ends,
-        objective=lambda state: state.value,
-    )
+        method = None  # which is proximal
+    run = climb(Climb(likelihood, penalty), method, begin, stops)
     return Trained(run.state.point, run)
+
+
+def begun(start: StateT, resume: Any) -> StateT | Run[StateT]:
+    """A start, or what `resume=` has in its place: a run of the same method, or a state of it."""
+    state = resume.state if isinstance(resume, Run) else resume
+    if state is None:
+        return start
+    if type(state) is not type(start) or state[1].shape != start[1].shape:
+        raise InvalidArgument(
+            "resume= takes the run of an earlier fit of the same sequences by the same method, training_.run, or the "
+            "last state that progress= was told."
+        )
+    return resume if isinstance(resume, Run) else Run(state, state[0])
 
 
 class EpochState(NamedTuple):
     """Weights after some epochs, and what the next one needs."""
 
-    num_epochs: int
-    weights: Floats
+    num_steps: int
+    point: Floats  # the weights
     objective: float
     sums: Floats  # of the changes, each times when it was made: for the average
     num_wrong: int = 0
 
 
-def average_perceptron(data: LabelledTokens, stops: Stops, generator: np.random.Generator) -> Trained:
+def average_perceptron(
+    data: LabelledTokens, stops: Stops, generator: np.random.Generator, resume: Any = None
+) -> Trained:
     """The average of the weights over all steps of a structured perceptron (Collins 2002).
 
     It has converged after an epoch without a mistake.
@@ -97,28 +100,28 @@ def average_perceptron(data: LabelledTokens, stops: Stops, generator: np.random.
     is_weight = _is_weight(data)
 
     def step(state: EpochState) -> EpochState:
-        weights, sums = state.weights.copy(), state.sums.copy()
+        weights, sums = state.point.copy(), state.sums.copy()
         transitions, pair_sums = layout.matrix(weights), layout.matrix(sums)
         order = generator.permutation(data.tokens.num_sequences)
         steps = Steps(data.starts, order, data.shares, data.labels.codes)
-        clock = state.num_epochs * len(order)
+        clock = state.num_steps * len(order)
         own, own_sums = weights[:size].copy(), sums[:size].copy()
         num_wrong = perceptron_epoch(data.table.rows, steps, own, transitions, own_sums, pair_sums, is_weight, clock)
         joined = layout.joined(own, transitions), layout.joined(own_sums, pair_sums)
-        return EpochState(state.num_epochs + 1, joined[0], -float(num_wrong), joined[1], num_wrong)
+        return EpochState(state.num_steps + 1, joined[0], -float(num_wrong), joined[1], num_wrong)
 
     def ends(state: EpochState) -> str:
-        return CONVERGED if state.num_epochs and not state.num_wrong else ""
+        return CONVERGED if state.num_steps and not state.num_wrong else ""
 
     nothing = np.zeros(layout.num_weights)
     start = EpochState(0, nothing, -float(data.tokens.num_tokens), nothing)
-    run = iterate(step, start, stops, ends=ends, objective=lambda state: state.objective)
+    run = iterate(step, begun(start, resume), stops, ends=ends, objective=lambda state: state.objective)
     clock = max(1, run.num_steps * data.tokens.num_sequences)
-    return Trained(run.state.weights - run.state.sums / clock, run)
+    return Trained(run.state.point - run.state.sums / clock, run)
 
 
 def stochastic_gradient(
-    data: LabelledTokens, penalty: Penalty, stops: Stops, generator: np.random.Generator
+    data: LabelledTokens, penalty: Penalty, stops: Stops, generator: np.random.Generator, resume: Any = None
 ) -> Trained:
     """Steps along the gradients of single sequences, whose lengths fall as 1/t.
 
@@ -136,7 +139,7 @@ def stochastic_gradient(
     likelihood, num = ChainLikelihood(data), data.tokens.num_sequences
 
     def objective(weights: Floats) -> float:
-        return likelihood(weights)[0] + penalty.smooth(weights)[0]
+        return likelihood.at(weights)[0] + penalty.smooth(weights)[0]
 
     epoch = _gradient_epochs(data, float(precision))
     nothing = np.zeros(data.layout.num_weights)
@@ -148,18 +151,18 @@ def stochastic_gradient(
     first_rate = _calibrated(after_some)
 
     def step(state: EpochState) -> EpochState:
-        times = state.num_epochs * num + np.arange(num)
+        times = state.num_steps * num + np.arange(num)
         rates = np.asarray(first_rate / (1.0 + first_rate * max(float(precision), 1e-3) / max(num, 1) * times))
-        weights = epoch(state.weights, generator.permutation(num), rates)
-        return EpochState(state.num_epochs + 1, weights, objective(weights), state.sums)
+        weights = epoch(state.point, generator.permutation(num), rates)
+        return EpochState(state.num_steps + 1, weights, objective(weights), state.sums)
 
     def settled(run: Run[EpochState]) -> str:
         before = run.trace[-2]
         return CONVERGED if abs(run.state.objective - before) <= stops.tolerance * abs(before) else ""
 
     start = EpochState(0, nothing, objective(nothing), nothing)
-    run = iterate(step, start, stops, [settled], objective=lambda state: state.objective)
-    return Trained(run.state.weights, run)
+    run = iterate(step, begun(start, resume), stops, [settled], objective=lambda state: state.objective)
+    return Trained(run.state.point, run)
 
 
 def _gradient_epochs(data: LabelledTokens, precision: float) -> Callable[[Floats, np.ndarray, Floats], Floats]:

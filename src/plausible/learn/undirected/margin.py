@@ -15,6 +15,7 @@ from plausible.base.options import check_flag
 from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.learn.undirected.labelled_rows import LabelledRows
+from plausible.learn.undirected.mixtures_of_planes import best_mixture
 from plausible.learn.undirected.objectives import ObjectiveMethod, Sample, SteeredObjective, places_of
 from plausible.learn.undirected.priors import Penalty
 from plausible.search.run import CONVERGED, Run, Stops, iterate
@@ -179,7 +180,7 @@ class _CuttingPlane(_Way):
         slopes, losses, mixture = state.memory or self._planes(
             state.point, np.zeros((1, roots.size)), np.zeros(1), np.ones(1)
         )
-        mixture = _best_mixture(slopes @ slopes.T, losses, mixture)
+        mixture = best_mixture(slopes @ slopes.T, losses, mixture)
         mean = mixture @ slopes
         lower, point = float(losses @ mixture) - 0.5 * float(mean @ mean), mean / roots
         memory = self._planes(point, slopes, losses, mixture)
@@ -192,43 +193,6 @@ class _CuttingPlane(_Way):
         """The planes with the tangent at a point, which has no share so far."""
         slope, loss = self.goal.plane(point)
         return np.vstack([slopes, slope / np.sqrt(self.precisions)]), np.append(losses, loss), np.append(mixture, 0.0)
-
-
-def _best_mixture(gram: Floats, losses: Floats, mixture: Floats) -> Floats:
-    """The α of the simplex with the largest losses·α - αᵀ gram α / 2, by active sets (Wolfe 1976), from a start."""
-    mixture, size = mixture.copy(), len(losses)
-    scale = max(float(np.abs(gram).max()), float(np.abs(losses).max()), 1e-300)
-    is_active = mixture > 0
-    for _ in range(20 * size + 100):
-        mixture, is_active = _on_face(gram, losses, mixture, is_active, scale)
-        pull = losses - gram @ mixture
-        new = int(np.argmax(pull))
-        if is_active[new] or pull[new] - mixture @ pull <= 1e-13 * scale:
-            break
-        is_active[new] = True
-    return mixture
-
-
-def _on_face(gram: Floats, losses: Floats, mixture: Floats, is_active: Any, scale: float) -> tuple[Floats, Any]:
-    """The best of the face of active planes, leaving those that would get a negative share."""
-    while True:
-        kept = np.flatnonzero(is_active)
-        system = np.ones((kept.size + 1, kept.size + 1))
-        system[:-1, :-1] = gram[np.ix_(kept, kept)] + 1e-14 * scale * np.eye(kept.size)
-        system[-1, -1] = 0.0
-        best = np.linalg.lstsq(system, np.append(losses[kept], 1.0), rcond=None)[0][:-1]
-        now = mixture[kept]
-        if kept.size == 1 or (best >= 0).all():
-            mixture = np.zeros_like(mixture)
-            mixture[kept] = best / best.sum() if kept.size > 1 else 1.0
-            return mixture, is_active
-        falls = best < 0
-        shares = now[falls] / (now[falls] - best[falls])
-        moved = np.maximum(now + shares.min() * (best - now), 0.0)
-        moved[np.flatnonzero(falls)[int(np.argmin(shares))]] = 0.0
-        mixture = np.zeros_like(mixture)
-        mixture[kept] = moved / moved.sum()
-        is_active = mixture > 0
 
 
 class _FrankWolfe(_Way):
