@@ -228,12 +228,12 @@ def _sum_logs(
         for label in range(num_labels):
             forward[t, label] = rows[t, label]
             if t:
-                forward[t, label] += _log_sum(forward[t - 1] + transitions[:, label])
+                forward[t, label] += log_sum(forward[t - 1] + transitions[:, label])
     backward[length - 1] = 0.0
     for t in range(length - 2, -1, -1):
         for label in range(num_labels):
-            backward[t, label] = _log_sum(transitions[label] + rows[t + 1] + backward[t + 1])
-    total = _log_sum(forward[length - 1])
+            backward[t, label] = log_sum(transitions[label] + rows[t + 1] + backward[t + 1])
+    total = log_sum(forward[length - 1])
     for t in range(length):
         for label in range(num_labels):
             for before in range(num_labels if t else 0):
@@ -250,7 +250,8 @@ def _sum_logs(
 
 
 @kernel
-def _log_sum(logs: Floats) -> float:
+def log_sum(logs: Floats) -> float:
+    """log Σ exp(x)."""
     top: float = logs.max()
     if top == -math.inf:
         return top
@@ -260,16 +261,26 @@ def _log_sum(logs: Floats) -> float:
 # --- best labellings ---
 
 
-@kernel(steps=lambda starts, first, last, transitions, *_: 2 * (starts[last] - starts[first]) * transitions.size)
+@kernel(steps=lambda starts, first, last, matrices, *_: 2 * (starts[last] - starts[first]) * matrices[0].size)
 def best_chains(
-    starts: Ints, first: int, last: int, transitions: Floats, scores: Floats, noise: float, paths: Codes, values: Floats
+    starts: Ints,
+    first: int,
+    last: int,
+    matrices: Floats,
+    matrix_of: Codes,
+    scores: Floats,
+    noise: float,
+    paths: Codes,
+    values: Floats,
 ) -> None:
     """The best labellings of sequences from the first up to the last, as many as `paths` has rows, and their scores.
+
+    `matrix_of` tells which of the matrices of transitions leads to each token; it is empty where there is one.
 
     Of labellings that noise alone tells apart, that with the earlier label where they differ last comes first. Where
     there are fewer than asked for, values are -inf. The memory is that of the longest sequence.
     """
-    num_best, num_labels, longest = paths.shape[0], transitions.shape[0], 0
+    num_best, num_labels, longest = paths.shape[0], scores.shape[1], 0
     for sequence in range(first, last):
         longest = max(longest, starts[sequence + 1] - starts[sequence])
     origins = np.empty((longest, num_labels, num_best), dtype=np.int32)
@@ -285,6 +296,7 @@ def best_chains(
         for token in range(begin, end):
             if token > begin:
                 before[:] = reached
+                transitions = matrices[matrix_of[token] if len(matrix_of) else 0]
                 _extend(before, transitions, noise, reached, origins[token - begin])
             for label in range(num_labels):
                 reached[label] += scores[token, label]
@@ -357,11 +369,12 @@ def perceptron_epoch(
     """
     starts, truth, num_wrong = steps.sequence_starts, steps.truth, 0
     scores, values = np.empty((len(truth), len(transitions))), np.empty((len(starts) - 1, 1))
-    paths = np.empty((1, len(truth)), dtype=np.int32)
+    paths, one_matrix = np.empty((1, len(truth)), dtype=np.int32), np.empty(0, dtype=np.int32)
     for sequence in steps.order:
         first, last, share = starts[sequence], starts[sequence + 1], steps.shares[sequence]
         score_tokens(features, weights, first, last, scores)
-        best_chains(starts, sequence, sequence + 1, transitions, scores, 0.0, paths, values)
+        matrices = transitions.reshape((1, *transitions.shape))
+        best_chains(starts, sequence, sequence + 1, matrices, one_matrix, scores, 0.0, paths, values)
         for token in range(first, last):
             guess, right = paths[0, token], truth[token]
             if guess != right:

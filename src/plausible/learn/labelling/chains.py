@@ -106,9 +106,10 @@ class Chains:
         """The best labellings, best first (axes: rank, token), and their scores (axes: sequence, rank)."""
         paths = np.zeros((num_best, len(self.scores)), dtype=np.int32)
         values = np.empty((len(self.starts) - 1, num_best))
+        matrices, one_matrix = self.transitions[None], np.empty(0, dtype=np.int32)
 
         def run(first: int, last: int) -> None:
-            best_chains(self.starts, first, last, self.transitions, self.scores, _TIE, paths, values)
+            best_chains(self.starts, first, last, matrices, one_matrix, self.scores, _TIE, paths, values)
 
         in_parts(run, self.starts, self.threads)
         return paths, values

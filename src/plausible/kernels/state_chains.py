@@ -1,0 +1,499 @@
+"""Chains of hidden states: beliefs forwards and from both sides, expected transitions, best paths, and draws of paths.
+
+Steps of all sequences lie one after the other. What is observed enters as *rows* of likelihoods, one number a state,
+the largest of a row being one; each step has one of the rows, so that equal observations share theirs. Sums are scaled
+at each step and free of logarithms. Where numbers could vanish that matter later, a sequence is *risky*, and its sums
+are made again in logarithms by the callers of these kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.kernels.jit import kernel, reordering_kernel, twin_of
+from plausible.kernels.label_chains import log_sum
+
+#: Likelihoods below this one, beside the largest of their row, are raised to it.
+LEAST_WEIGHT = 1e-290
+#: Where every transition is at least so probable nothing that vanishes matters; a step as improbable is risky.
+_SURE, _UNLIKELY = 1e-100, 1e-150
+#: Beliefs below this one are looked after: what they may grow to is bounded by a message from the right.
+_THIN, _LARGEST_GROWTH = 1e-150, 1e100
+
+
+class StateChains(NamedTuple):
+    """Sequences of hidden states with what is observed; numbers may be logarithms, where a kernel says so."""
+
+    starts: Ints  # where sequences begin, and where the last one ends
+    initial: Floats  # (K,)
+    transitions: Floats  # (matrices, K, K): state before, state
+    matrix_of: Codes  # which matrix leads to each step; empty where there is one
+    weights: Floats  # (rows, K): likelihoods of states
+    row_of: Codes  # the row of each step
+
+
+# --- one step ---
+
+
+@reordering_kernel
+def _come(before: Floats, matrix: Floats, row: Floats) -> None:
+    """Σ_i before[i] matrix[i, j]."""
+    row[:] = 0.0
+    for i in range(len(before)):
+        share, factors = before[i], matrix[i]
+        for j in range(len(row)):
+            row[j] += share * factors[j]
+
+
+@twin_of(_come)
+def _come_at_once(before: Floats, matrix: Floats, row: Floats) -> None:
+    np.dot(before, matrix, out=row)
+
+
+@reordering_kernel
+def _weigh(row: Floats, weights: Floats) -> float:
+    """Multiply by the weights and divide by the sum, which is told."""
+    size = 0.0
+    for j in range(len(row)):
+        row[j] *= weights[j]
+        size += row[j]
+    factor = 1.0 / size if size > 0.0 else 0.0
+    for j in range(len(row)):
+        row[j] *= factor
+    return size
+
+
+@twin_of(_weigh)
+def _weigh_at_once(row: Floats, weights: Floats) -> float:
+    row *= weights
+    size = float(row.sum())
+    row *= 1.0 / size if size > 0.0 else 0.0
+    return size
+
+
+@reordering_kernel
+def _share(forward: Floats, backward: Floats, beliefs: Floats, sums: Floats) -> None:
+    """Make both messages the beliefs of a step, which are added; the message from the right is scaled with them."""
+    size = 0.0
+    for j in range(len(beliefs)):
+        beliefs[j] = forward[j] * backward[j]
+        size += beliefs[j]
+    factor = 1.0 / size
+    for j in range(len(beliefs)):
+        beliefs[j] *= factor
+        backward[j] *= factor
+        sums[j] += beliefs[j]
+
+
+@twin_of(_share)
+def _share_at_once(forward: Floats, backward: Floats, beliefs: Floats, sums: Floats) -> None:
+    np.multiply(forward, backward, out=beliefs)
+    size = float(beliefs.sum())
+    beliefs *= 1.0 / size
+    backward *= 1.0 / size
+    sums += beliefs
+
+
+@kernel
+def _onward(weights: Floats, backward: Floats, size: float, onward: Floats) -> None:
+    factor = 1.0 / size
+    for j in range(len(onward)):
+        onward[j] = weights[j] * backward[j] * factor
+
+
+@twin_of(_onward)
+def _onward_at_once(weights: Floats, backward: Floats, size: float, onward: Floats) -> None:
+    np.multiply(weights, backward, out=onward)
+    onward *= 1.0 / size
+
+
+@kernel
+def _go_back(onward: Floats, flipped: Floats, forward: Floats, outer: Floats, backward: Floats) -> None:
+    """The message to the left, and what the pairs of both steps' states add up to, but for the transitions."""
+    backward[:] = 0.0
+    for j in range(len(onward)):
+        share, factors, sums = onward[j], flipped[j], outer[j]
+        for i in range(len(backward)):
+            backward[i] += share * factors[i]
+            sums[i] += share * forward[i]
+
+
+@twin_of(_go_back)
+def _go_back_at_once(onward: Floats, flipped: Floats, forward: Floats, outer: Floats, backward: Floats) -> None:
+    np.dot(onward, flipped, out=backward)
+    outer += onward[:, None] * forward
+
+
+@kernel
+def _is_thin(row: Floats, weights: Floats, before: Floats, matrix: Floats) -> bool:
+    """Whether a number of a normalised row is so small that it, or what comes of it, may vanish."""
+    for j in range(len(row)):
+        if 0.0 < row[j] < _THIN:
+            return True
+        if row[j] == 0.0 and weights[j] > 0.0:
+            for i in range(len(before)):
+                if before[i] > 0.0 and matrix[i, j] > 0.0:
+                    return True
+    return False
+
+
+# --- sums over all paths ---
+
+
+@kernel
+def _least_transition(transitions: Floats) -> float:
+    """The smallest, zero or not."""
+    least: float = transitions.min()
+    return least
+
+
+@kernel
+def _is_rough(transitions: Floats) -> bool:
+    """Whether some are so small, but not zero, that products of them may vanish at once."""
+    for number in transitions.flat:
+        if 0.0 < number < _THIN:
+            return True
+    return False
+
+
+@kernel
+def _pass_forward(
+    chains: StateChains, first: int, last: int, is_sure: bool, before: Floats, sizes: Floats, forward: Floats
+) -> int:
+    """Beliefs of steps from the first up to the last given what is observed up to each; `before` is of the step before.
+
+    `sizes` gets the probability of each step given those before, but for the scale of its row. Tells 0 where all is
+    well, 1 where a number has become thin, 2 where a step is too unlikely; `before` is empty for a first step.
+    """
+    state = 0
+    for t in range(first, last):
+        row, weights = forward[t - first], chains.weights[chains.row_of[t]]
+        matrix = chains.transitions[chains.matrix_of[t] if len(chains.matrix_of) else 0]
+        came_from = forward[t - first - 1] if t > first else before
+        if len(came_from):
+            _come(came_from, matrix, row)
+        else:
+            row[:] = chains.initial
+        sizes[t] = _weigh(row, weights)
+        if not sizes[t] > _UNLIKELY:
+            return 2
+        if not is_sure and state == 0 and _is_thin(row, weights, came_from, matrix):
+            state = 1
+    return state
+
+
+@kernel(steps=lambda chains, first, last, *_: (chains.starts[last] - chains.starts[first]) * chains.initial.size)
+def filter_states(
+    chains: StateChains, first: int, last: int, beliefs: Floats, sizes: Floats, is_risky: Flags
+) -> None:
+    """Beliefs of the states of each step given what is observed up to it, for sequences from the first up to the last.
+
+    `sizes` gets p(o_t | o_1 ... o_{t-1}) of each step, but for the scale of its row.
+    """
+    is_sure = _least_transition(chains.transitions) >= _SURE
+    is_rough = not is_sure and _is_rough(chains.transitions)
+    nothing = np.empty(0)
+    for sequence in range(first, last):
+        begin, end = chains.starts[sequence], chains.starts[sequence + 1]
+        state = _pass_forward(chains, begin, end, is_sure, nothing, sizes, beliefs[begin:end])
+        is_risky[sequence] = state > 0 or is_rough
+
+
+@kernel
+def _may_grow(chains: StateChains, begin: int, end: int, flipped: Floats, sizes: Floats) -> bool:
+    """Whether what is observed later could make a belief matter that was thin."""
+    num_states = len(chains.initial)
+    backward, onward, nothing = np.ones(num_states), np.empty(num_states), np.zeros(num_states)
+    outer = np.empty((num_states, num_states))
+    for t in range(end - 1, begin, -1):
+        _onward(chains.weights[chains.row_of[t]], backward, sizes[t], onward)
+        _go_back(onward, flipped[chains.matrix_of[t] if len(chains.matrix_of) else 0], nothing, outer, backward)
+        if not backward.max() < _LARGEST_GROWTH:
+            return True
+    return False
+
+
+@kernel(steps=lambda chains, first, last, *_: 4 * (chains.starts[last] - chains.starts[first]) * chains.initial.size)
+def sum_states(
+    chains: StateChains,
+    first: int,
+    last: int,
+    block: int,
+    places: Codes,
+    sizes: Floats,
+    sums: Floats,
+    firsts: Floats,
+    pairs: Floats,
+    is_risky: Flags,
+) -> None:
+    """Beliefs given all that is observed, of sequences from the first up to the last, added up.
+
+    `sums[places[t]]` is added P(state at t | o), `firsts` that of first steps, `pairs[m]` the expected number of each
+    transition by matrix m; sequences that are risky add nothing. Messages are kept for `block` steps: of longer
+    sequences they are made twice, from what is kept of each block.
+    """
+    num_states, longest = len(chains.initial), 0
+    for sequence in range(first, last):
+        longest = max(longest, chains.starts[sequence + 1] - chains.starts[sequence])
+    is_sure = _least_transition(chains.transitions) >= _SURE
+    is_rough = not is_sure and _is_rough(chains.transitions)
+    flipped, outer = np.empty_like(chains.transitions), np.zeros_like(chains.transitions)
+    for number in range(len(flipped)):
+        flipped[number] = chains.transitions[number].T
+    forward = np.empty((min(block, longest), num_states))
+    marks = np.empty((longest // block + 1, num_states))
+    backward, onward, beliefs = np.empty(num_states), np.empty(num_states), np.empty(num_states)
+    for sequence in range(first, last):
+        begin, end = chains.starts[sequence], chains.starts[sequence + 1]
+        state, mark = int(is_rough), marks[0][:0]
+        for start in range(begin, end, block):
+            stop = min(start + block, end)
+            state = max(state, _pass_forward(chains, start, stop, is_sure, mark, sizes, forward))
+            if state == 2:
+                break
+            marks[(start - begin) // block] = forward[stop - start - 1]
+            mark = marks[(start - begin) // block]
+        is_risky[sequence] = state == 2 or (state == 1 and _may_grow(chains, begin, end, flipped, sizes))
+        if is_risky[sequence]:
+            continue
+        backward[:] = 1.0
+        num_blocks = (end - begin + block - 1) // block
+        for number in range(num_blocks - 1, -1, -1):
+            start = begin + number * block
+            stop = min(start + block, end)
+            if number < num_blocks - 1:
+                mark = marks[number - 1] if number else marks[0][:0]
+                _pass_forward(chains, start, stop, True, mark, sizes, forward)
+            for t in range(stop - 1, start - 1, -1):
+                if t < end - 1:
+                    matrix = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0
+                    _onward(chains.weights[chains.row_of[t + 1]], backward, sizes[t + 1], onward)
+                    _go_back(onward, flipped[matrix], forward[t - start], outer[matrix], backward)
+                _share(forward[t - start], backward, beliefs, sums[places[t]])
+        if begin < end:
+            firsts += beliefs
+    for number in range(len(flipped)):
+        pairs[number] += outer[number].T * chains.transitions[number]
+
+
+@kernel(steps=lambda chains, first, last, *_: 40 * (chains.starts[last] - chains.starts[first]) * chains.initial.size)
+def sum_log_states(
+    chains: StateChains,
+    first: int,
+    last: int,
+    filtered: Floats,
+    log_sizes: Floats,
+    beliefs: Floats,
+    firsts: Floats,
+    pairs: Floats,
+) -> None:
+    """The same of chains whose numbers are logarithms: `filtered` gets logarithms, `beliefs` probabilities.
+
+    `log_sizes` gets log p(o_t | o_1 ... o_{t-1}), -inf where that is impossible, and from there on; such a sequence has
+    no beliefs and adds nothing.
+    """
+    num_states = len(chains.initial)
+    backward, around = np.empty(num_states), np.empty(num_states)
+    for sequence in range(first, last):
+        begin, end = chains.starts[sequence], chains.starts[sequence + 1]
+        for t in range(begin, end):
+            matrix = chains.transitions[chains.matrix_of[t] if len(chains.matrix_of) else 0]
+            for j in range(num_states):
+                came = log_sum(filtered[t - 1] + matrix[:, j]) if t > begin else chains.initial[j]
+                filtered[t, j] = came + chains.weights[chains.row_of[t], j]
+            log_sizes[t] = log_sum(filtered[t])
+            if log_sizes[t] > -math.inf:
+                filtered[t] -= log_sizes[t]
+        if begin == end or log_sizes[end - 1] == -math.inf:
+            continue
+        backward[:] = 0.0
+        for t in range(end - 1, begin - 1, -1):
+            if t < end - 1:
+                number = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0
+                matrix = chains.transitions[number]
+                around[:] = chains.weights[chains.row_of[t + 1]] + backward - log_sizes[t + 1]
+                for i in range(num_states):
+                    ahead = matrix[i] + around
+                    if filtered[t, i] > -math.inf:
+                        pairs[number, i] += np.exp(filtered[t, i] + ahead)
+                    backward[i] = log_sum(ahead)
+            beliefs[t] = np.exp(filtered[t] + backward)
+            beliefs[t] /= beliefs[t].sum()
+        firsts += beliefs[begin]
+
+
+# --- best paths ---
+
+
+@kernel
+def _come_best(before: Floats, matrix: Floats, row: Floats) -> None:
+    """max_i before[i] + matrix[i, j]."""
+    row[:] = -math.inf
+    for i in range(len(before)):
+        share, factors = before[i], matrix[i]
+        for j in range(len(row)):
+            value = share + factors[j]
+            row[j] = value if value > row[j] else row[j]
+
+
+@twin_of(_come_best)
+def _come_best_at_once(before: Floats, matrix: Floats, row: Floats) -> None:
+    np.max(before[:, None] + matrix, axis=0, out=row)
+
+
+@kernel
+def _add_logs(row: Floats, logs: Floats) -> float:
+    """Add, and make the greatest sum, which is told, zero."""
+    top = -math.inf
+    for j in range(len(row)):
+        row[j] += logs[j]
+        top = row[j] if row[j] > top else top
+    if top > -math.inf:
+        for j in range(len(row)):
+            row[j] -= top
+    return top
+
+
+@twin_of(_add_logs)
+def _add_logs_at_once(row: Floats, logs: Floats) -> float:
+    row += logs
+    top = float(row.max())
+    if top > -math.inf:
+        row -= top
+    return top
+
+
+@kernel
+def _first_best(reached: Floats, onward: Floats, noise: float) -> int:
+    """The first state whose sum of both is the greatest, but for noise."""
+    top = -math.inf
+    for place in range(len(reached)):
+        value = reached[place] + onward[place]
+        top = value if value > top else top
+    for place in range(len(reached)):
+        if reached[place] + onward[place] >= top - noise:
+            return place
+    return 0
+
+
+@twin_of(_first_best)
+def _first_best_at_once(reached: Floats, onward: Floats, noise: float) -> int:
+    sums = reached + onward
+    return int(np.argmax(sums >= sums.max() - noise))
+
+
+@kernel
+def _pass_best(chains: StateChains, first: int, last: int, before: Floats, reached: Floats) -> float:
+    """The greatest weight of a path to each state of each step, less what is told."""
+    offset = 0.0
+    for t in range(first, last):
+        row = reached[t - first]
+        came_from = reached[t - first - 1] if t > first else before
+        if len(came_from):
+            _come_best(came_from, chains.transitions[chains.matrix_of[t] if len(chains.matrix_of) else 0], row)
+        else:
+            row[:] = chains.initial
+        top = _add_logs(row, chains.weights[chains.row_of[t]])
+        if top == -math.inf:
+            return top
+        offset += top
+    return offset
+
+
+@kernel(steps=lambda chains, first, last, *_: (chains.starts[last] - chains.starts[first]) * chains.initial.size)
+def best_states(
+    chains: StateChains, first: int, last: int, block: int, noise: float, path: Codes, values: Floats
+) -> None:
+    """The best path of each sequence from the first up to the last, and its logarithm; numbers are logarithms.
+
+    Of paths that noise alone tells apart, that with the earlier state where they differ last. An impossible sequence
+    has the value -inf. Messages are kept as in `sum_states`.
+    """
+    num_states, longest = len(chains.initial), 0
+    for sequence in range(first, last):
+        longest = max(longest, chains.starts[sequence + 1] - chains.starts[sequence])
+    flipped = np.empty_like(chains.transitions)
+    for number in range(len(flipped)):
+        flipped[number] = chains.transitions[number].T
+    reached, nothing = np.empty((min(block, longest), num_states)), np.zeros(num_states)
+    marks = np.empty((longest // block + 1, num_states))
+    for sequence in range(first, last):
+        begin, end = chains.starts[sequence], chains.starts[sequence + 1]
+        values[sequence], mark = 0.0, marks[0][:0]
+        for start in range(begin, end, block):
+            stop = min(start + block, end)
+            values[sequence] += _pass_best(chains, start, stop, mark, reached)
+            if values[sequence] == -math.inf:
+                break
+            marks[(start - begin) // block] = reached[stop - start - 1]
+            mark = marks[(start - begin) // block]
+        if values[sequence] == -math.inf or begin == end:
+            continue
+        num_blocks = (end - begin + block - 1) // block
+        for number in range(num_blocks - 1, -1, -1):
+            start = begin + number * block
+            stop = min(start + block, end)
+            if number < num_blocks - 1:
+                mark = marks[number - 1] if number else marks[0][:0]
+                _pass_best(chains, start, stop, mark, reached)
+            for t in range(stop - 1, start - 1, -1):
+                row = reached[t - start]
+                if t < end - 1:
+                    matrix = flipped[chains.matrix_of[t + 1] if len(chains.matrix_of) else 0]
+                    path[t] = _first_best(row, matrix[path[t + 1]], noise)
+                else:
+                    path[t] = _first_best(row, nothing, noise)
+
+
+# --- draws ---
+
+
+@kernel
+def _pick(weights: Floats, level: float) -> int:
+    """The state at a level of the distribution function; of states of weight zero none."""
+    total = level * weights.sum()
+    chosen = -1
+    for state in range(len(weights)):
+        if weights[state] > 0.0:
+            chosen = state
+            total -= weights[state]
+            if total < 0.0:
+                break
+    return chosen
+
+
+@kernel(steps=lambda chains, _filtered, levels, _paths: 4 * levels.size * chains.initial.size)
+def draw_states(chains: StateChains, filtered: Floats, levels: Floats, paths: Codes) -> None:
+    """Paths from the posterior, one for each row of uniform numbers, backwards along the filtered beliefs.
+
+    Where these leave no state, as in risky sequences, the rest of the path is -1.
+    """
+    for number in range(len(paths)):
+        for sequence in range(len(chains.starts) - 1):
+            begin, end = chains.starts[sequence], chains.starts[sequence + 1]
+            for t in range(end - 1, begin - 1, -1):
+                if t == end - 1:
+                    paths[number, t] = _pick(filtered[t], levels[number, t])
+                    continue
+                after = paths[number, t + 1]
+                if after < 0:
+                    paths[number, t] = -1
+                    continue
+                matrix = chains.transitions[chains.matrix_of[t + 1] if len(chains.matrix_of) else 0]
+                paths[number, t] = _pick(filtered[t] * matrix[:, after], levels[number, t])
+
+
+@kernel(steps=lambda chains, levels, _path: 4 * levels.size * chains.initial.size)
+def walk_states(chains: StateChains, levels: Floats, path: Codes) -> None:
+    """Paths from the start, one uniform number a step, of chains without observations."""
+    for sequence in range(len(chains.starts) - 1):
+        for t in range(chains.starts[sequence], chains.starts[sequence + 1]):
+            if t == chains.starts[sequence]:
+                path[t] = _pick(chains.initial, levels[t])
+            else:
+                matrix = chains.transitions[chains.matrix_of[t] if len(chains.matrix_of) else 0]
+                path[t] = _pick(matrix[path[t - 1]], levels[t])

@@ -1,0 +1,143 @@
+"""From what a caller gave to the parts of a hidden Markov model: its chain, and its emission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.cpds import CPD, TableCPD
+from plausible.errors import InvalidModel, UnknownState, counted
+from plausible.models.sequences.cpd_emissions import LAG, CPDEmission
+from plausible.models.sequences.emissions import OBSERVATION, CategoricalEmission, Emission, ProductEmission
+from plausible.models.sequences.gaussian_emissions import GaussianEmission, GaussianMixtureEmission
+from plausible.variables import State, Variable
+
+
+def read_chain(
+    initial: Any, transition: Any, states: Iterable[State] | int | None, name: str, inputs: tuple[Variable, ...]
+) -> tuple[Variable, Floats, Floats]:
+    """The state variable, and both distributions of it."""
+    if states is None and isinstance(initial, Mapping):
+        states = list(initial)
+    if states is None and isinstance(transition, Mapping) and not inputs:
+        states = list(transition)
+    count = np.shape(initial)[-1] if np.ndim(initial) else 0
+    if states is None and not count:
+        raise InvalidModel("initial= is the distribution of the first state: a number for each state.")
+    state = Variable(name, count if states is None else states)
+    first = _padded(initial, state)
+    for what, numbers in (("initial", first), ("transition", transition)):
+        shape = () if isinstance(numbers, Mapping) else np.shape(numbers)
+        wanted = (*(v.num_states for v in inputs), *[state.num_states] * 2) if what == "transition" else (len(state.states),)
+        if shape and shape != wanted:
+            raise InvalidModel(
+                f"{what}= has the shape {shape}; with {counted(state.num_states, 'state')} "
+                f"({', '.join(map(str, state.states[:5]))}{', ...' if state.num_states > 5 else ''}) it needs {wanted}."
+            )
+    before = state.renamed(f"{name}{LAG}")
+    rows = transition if isinstance(transition, Mapping) else np.array(transition, dtype=np.float64)
+    if isinstance(rows, np.ndarray):
+        refuse_zero_rows(rows, (*inputs, before))
+    elif not inputs:
+        rows = _complete_rows(rows, state)
+    return state, TableCPD(state, first).values, TableCPD(state, rows, [*inputs, before]).values
+
+
+def _padded(initial: Any, state: Variable) -> Any:
+    """A mapping with zeros for the states that it does not name."""
+    if not isinstance(initial, Mapping):
+        return np.array(initial, dtype=np.float64)
+    for each in initial:
+        state.index(each)
+    return [float(initial.get(each, 0.0)) for each in state.states]
+
+
+def _complete_rows(rows: Mapping[Any, Any], state: Variable) -> Mapping[Any, Any]:
+    """Rows by the state before, zeros where a mapping names no state after."""
+    for each in rows:
+        state.index(each)
+    missing = [each for each in state.states if each not in rows]
+    if missing:
+        raise UnknownState(f"There are no transitions from {missing[0]!r}.{_ABSORBING.format(missing[0])}")
+    return {
+        before: {after: float(row.get(after, 0.0)) for after in state.states} if isinstance(row, Mapping) else row
+        for before, row in rows.items()
+    }
+
+
+_ABSORBING = " A state that is never left goes to itself with probability 1."
+
+
+def refuse_zero_rows(rows: Floats, parents: tuple[Variable, ...]) -> None:
+    """The error for transitions that lead nowhere."""
+    sums = rows.sum(axis=-1)
+    if (sums == 0).any():
+        place = np.unravel_index(int(np.argmax(sums == 0)), sums.shape)
+        named = ", ".join(
+            f"{parent.name}={parent.states[number]!r}" for parent, number in zip(parents, place, strict=True)
+        )
+        raise InvalidModel(f"The transitions from {named} are all zero.{_ABSORBING}")
+
+
+def read_emission(
+    emission: Any, state: Variable, symbols: Any, observation: str, first: CPD | None = None
+) -> Emission:
+    """What states let us see, from a table, an emission, a CPD, or a mapping from columns to these."""
+    if isinstance(emission, Emission):
+        found = emission
+    elif isinstance(emission, CPD):
+        found = _of_cpd(emission, state, symbols, first)
+    elif isinstance(emission, Mapping) and not all(state.has_state(key) for key in emission):
+        names = {name for key in emission for name in ((key,) if isinstance(key, str) else key)}
+        chosen = symbols if isinstance(symbols, Mapping) else dict.fromkeys(names, symbols)
+        parts = [
+            read_emission(_named(part, column), state, chosen.get(column), column, first)
+            for column, part in emission.items()
+        ]
+        found = parts[0] if len(parts) == 1 else ProductEmission(parts)
+    else:
+        found = _of_table(emission, state, symbols, observation)
+    if found.num_states != state.num_states:
+        raise InvalidModel(
+            f"The emission is for {counted(found.num_states, 'state')}, but there are {state.num_states}: "
+            f"{', '.join(map(str, state.states[:5]))}."
+        )
+    return found
+
+
+def _of_table(table: Any, state: Variable, symbols: Any, observation: str) -> CategoricalEmission:
+    if isinstance(symbols, Variable):
+        cpd = TableCPD(symbols, table, [state])
+    elif not isinstance(table, Mapping) and np.ndim(table) != 2:
+        raise InvalidModel(
+            "emission= is a table with a row of symbols for each state, an emission such as GaussianEmission(means, "
+            f"covariances), a CPD, or a mapping from columns to these; not {type(table).__name__}."
+        )
+    else:
+        cpd = TableCPD(observation, table, [state], states=symbols)
+    return CategoricalEmission(cpd.values, cpd.variable)
+
+
+def _of_cpd(cpd: CPD, state: Variable, symbols: Any, first: CPD | None) -> Emission:
+    """A CPD; a table of nothing but the state is a table."""
+    if isinstance(cpd, TableCPD) and cpd.parent_names == (state.name,):
+        return CategoricalEmission(cpd.bind({state.name: state}).values, cpd.variable)
+    return CPDEmission(cpd, state, (), first)
+
+
+def _named(part: Any, column: Any) -> Any:
+    """An emission of numbers with the names of its columns, where it has those that nobody gave."""
+    if not isinstance(part, (GaussianEmission, GaussianMixtureEmission)):
+        return part
+    if not all(variable.name.startswith(OBSERVATION) for variable in part.variables):
+        return part
+    record = part.to_record()
+    names = [column] if isinstance(column, str) else list(column)
+    if isinstance(part, GaussianEmission):
+        return GaussianEmission(record["means"], record["covariances"], names, covariance=part.covariance)
+    return GaussianMixtureEmission(
+        record["weights"], record["means"], record["covariances"], names, covariance=part.covariance
+    )

@@ -1,0 +1,119 @@
+"""Answers of models with hidden states: paths, and filters that are fed one row after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.base.records import Result, record
+from plausible.variables import State
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+
+
+@record(eq=False)
+class StatePath(Result, Sequence[State]):
+    """A state for each row.
+
+    It equals a list with the same states. `log_probability` is log P(states, rows), of all sequences together.
+    """
+
+    states: tuple[State, ...]  # In the order of the rows
+    log_probability: float  # Of states and rows together
+    index: Any = None  # Of the rows
+
+    @overload
+    def __getitem__(self, place: int) -> State: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[State]: ...
+    def __getitem__(self, place: int | slice) -> State | Sequence[State]:
+        return self.states[place]
+
+    def __iter__(self) -> Iterator[State]:
+        return iter(self.states)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, StatePath):
+            return self.states == other.states
+        return self.states == tuple(other) if isinstance(other, (list, tuple)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.states)
+
+    def __str__(self) -> str:
+        told = ", ".join(map(repr, self.states[:10])) + (", ..." if len(self) > 10 else "")
+        return f"[{told}], log-probability {self.log_probability:.6g}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each row that was given, with the column "state"."""
+        import pandas as pd
+
+        return pd.DataFrame({"state": list(self.states)}, index=self.index)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnlineFilter:
+    """What is known of the present state, as rows come in one by one. A value: `update` gives the next one.
+
+    >>> import plausible as pb
+    >>> hmm = pb.HiddenMarkovModel([.5, .5], [[.7, .3], [.3, .7]], [[.9, .1], [.2, .8]],
+    ...                            states=["rain", "dry"], symbols=["umbrella", "none"])
+    >>> after = hmm.online().update("umbrella").update("none")
+    >>> round(after.probability("rain"), 4), after.num_steps
+    (0.1907, 2)
+    """
+
+    model: HiddenMarkovModel
+    belief: Floats  # of the last row's state, given all rows so far; of the first state, where there was none
+    log_likelihood: float = 0.0  # of all rows so far
+    num_steps: int = 0  # rows so far
+    last: Mapping[str, Any] | None = None  # the last row, where the model looks at the one before
+
+    def update(self, row: Any = None) -> OnlineFilter:
+        """The filter after one more row: a mapping, or the value of the only observed column; `None`: not observed."""
+        belief, log_size, cells = self.model._advanced(self.belief, row, self.num_steps, self.last)
+        return replace(
+            self,
+            belief=belief,
+            log_likelihood=self.log_likelihood + log_size,
+            num_steps=self.num_steps + 1,
+            last=cells,
+        )
+
+    def probability(self, state: State) -> float:
+        """The belief of a state."""
+        return float(self.belief[self.model.state.index(state)])
+
+    def to_series(self) -> pd.Series[float]:
+        """State -> belief."""
+        import pandas as pd
+
+        return pd.Series(self.belief, index=pd.Index(list(self.model.states), name=self.model.state.name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the model, in plain types."""
+        return {
+            "belief": self.belief.tolist(),
+            "log_likelihood": self.log_likelihood,
+            "num_steps": self.num_steps,
+            "last": None if self.last is None else dict(self.last),
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any], model: HiddenMarkovModel) -> OnlineFilter:
+        """The inverse of `to_dict`."""
+        belief = np.array(record["belief"], dtype=np.float64)
+        return cls(model, belief, record["log_likelihood"], record["num_steps"], record.get("last"))
+
+    def __repr__(self) -> str:
+        return f"<OnlineFilter: {self.num_steps} rows, {self.to_series().round(4).to_dict()}>"

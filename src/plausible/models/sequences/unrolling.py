@@ -1,0 +1,53 @@
+"""A hidden Markov model as a Bayesian network of so many slices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plausible.cpds import CPD, TableCPD
+from plausible.errors import NotSupported
+from plausible.models.bayesian_network import BayesianNetwork
+from plausible.models.sequences.cpd_emissions import LAG, CPDEmission
+from plausible.models.sequences.emissions import Emission, ProductEmission
+from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+
+
+def unrolled_chain(model: HiddenMarkovModel, length: int) -> BayesianNetwork:
+    """The slices one after the other; variables are called `name[t]`, from 0."""
+    if model.transition_inputs:
+        raise NotSupported("Transitions depend on inputs: the unrolled network would need their states.")
+    cpds: list[CPD] = []
+    for t in range(length):
+        here = at(model.state, t)
+        if t:
+            cpds.append(TableCPD(here, model.transition, [at(model.state, t - 1)]))
+        else:
+            cpds.append(TableCPD(here, model.initial))
+        cpds += [in_slice(cpd, t) for cpd in emission_cpds(model.emission, model.state, is_first=t == 0)]
+    return BayesianNetwork(cpds)
+
+
+def emission_cpds(emission: Emission, state: Variable, *, is_first: bool) -> tuple[CPD, ...]:
+    """The distributions of what is observed at the first step, or at later ones."""
+    if isinstance(emission, ProductEmission):
+        return tuple(cpd for part in emission.parts for cpd in emission_cpds(part, state, is_first=is_first))
+    if isinstance(emission, CPDEmission) and is_first and emission.first is not None:
+        return (emission.first,)
+    return emission.to_cpds(state)
+
+
+def at(variable: Variable, t: int) -> Variable:
+    """A variable in a slice."""
+    return variable.renamed(f"{variable.name}[{t}]")
+
+
+def in_slice(cpd: CPD, t: int) -> CPD:
+    """The same distribution over variables of a slice; those one step before are of the slice before."""
+    parents = tuple(
+        at(parent.renamed(parent.name.removesuffix(LAG)), t - 1) if parent.name.endswith(LAG) else at(parent, t)
+        for parent in cpd.parents
+    )
+    return type(cpd).from_record(at(cpd.variable, t), parents, cpd.to_record())
