@@ -72,6 +72,9 @@ from plausible.models import BayesianNetwork as BayesianNetwork
 from plausible.models import ConditionalRandomField as ConditionalRandomField
 from plausible.models import FactorGraph as FactorGraph
 from plausible.models import Feature as Feature
+from plausible.models import GaussianEmission as GaussianEmission
+from plausible.models import GaussianMixtureEmission as GaussianMixtureEmission
+from plausible.models import HiddenMarkovModel as HiddenMarkovModel
 from plausible.models import MarkovNetwork as MarkovNetwork
 from plausible.utilities import Utility as Utility
 from plausible.variables import Assignment as Assignment

@@ -73,7 +73,7 @@ def use_all_kernels() -> None:
     """Ask all questions; the answers do not matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few rows and few steps: some runs do not converge
-        for ask in (_exact, _graphs, _approximate, _best, _structures, _incomplete, _undirected, _labels):
+        for ask in (_exact, _graphs, _approximate, _best, _structures, _incomplete, _undirected, _labels, _sequences):
             ask()
 
 
@@ -185,3 +185,15 @@ def _labels() -> None:
     words, labels = [["a", "cat"], ["a"]], [["D", "N"], ["D"]]
     for method in ("l-bfgs", "sgd", "perceptron"):
         pb.learn.ChainCRF(method=method, max_steps=1).fit(words, labels).predict(words)
+
+
+def _sequences() -> None:
+    near = pb.HiddenMarkovModel([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.1, 0.9]])
+    far = pb.HiddenMarkovModel([1.0, 0.0], [[0.9, 0.1], [0.0, 1.0]], pb.GaussianEmission([0.0, 100.0], [1.0, 1.0]))
+    for model, rows in ((near, [0, 1, None]), (far, [0.0, 100.0, 0.0, 100.0])):
+        model.filter(rows)
+        model.smooth(rows)
+        model.mpe(rows)
+        model.k_best(2, rows)
+        model.sample_posterior(rows, 2, seed=0)
+        model.sample(3, seed=0)

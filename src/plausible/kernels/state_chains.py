@@ -152,12 +152,12 @@ def _least_transition(transitions: Floats) -> float:
 
 
 @kernel
-def _is_rough(transitions: Floats) -> bool:
-    """Whether some are so small, but not zero, that products of them may vanish at once."""
-    for number in transitions.flat:
-        if 0.0 < number < _THIN:
-            return True
-    return False
+def _least_positive(numbers: Floats) -> float:
+    least = math.inf
+    for number in numbers.flat:
+        if 0.0 < number < least:
+            least = number
+    return least
 
 
 @kernel
@@ -187,15 +187,13 @@ def _pass_forward(
 
 
 @kernel(steps=lambda chains, first, last, *_: (chains.starts[last] - chains.starts[first]) * chains.initial.size)
-def filter_states(
-    chains: StateChains, first: int, last: int, beliefs: Floats, sizes: Floats, is_risky: Flags
-) -> None:
+def filter_states(chains: StateChains, first: int, last: int, beliefs: Floats, sizes: Floats, is_risky: Flags) -> None:
     """Beliefs of the states of each step given what is observed up to it, for sequences from the first up to the last.
 
     `sizes` gets p(o_t | o_1 ... o_{t-1}) of each step, but for the scale of its row.
     """
     is_sure = _least_transition(chains.transitions) >= _SURE
-    is_rough = not is_sure and _is_rough(chains.transitions)
+    is_rough = _least_positive(chains.transitions) < _THIN
     nothing = np.empty(0)
     for sequence in range(first, last):
         begin, end = chains.starts[sequence], chains.starts[sequence + 1]
@@ -240,7 +238,7 @@ def sum_states(
     for sequence in range(first, last):
         longest = max(longest, chains.starts[sequence + 1] - chains.starts[sequence])
     is_sure = _least_transition(chains.transitions) >= _SURE
-    is_rough = not is_sure and _is_rough(chains.transitions)
+    is_rough = _least_positive(chains.transitions) < _THIN
     flipped, outer = np.empty_like(chains.transitions), np.zeros_like(chains.transitions)
     for number in range(len(flipped)):
         flipped[number] = chains.transitions[number].T

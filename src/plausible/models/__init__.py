@@ -18,19 +18,33 @@ from plausible.models.log_linear import (
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.network_parts import Notes, VariableNotes
 from plausible.models.satisfiability import CNF, Literal
+from plausible.models.sequences.cpd_emissions import CPDEmission
+from plausible.models.sequences.emissions import CategoricalEmission, Emission, ProductEmission
+from plausible.models.sequences.gaussian_emissions import GaussianEmission, GaussianMixtureEmission
+from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+from plausible.models.sequences.state_paths import OnlineFilter, StatePath
 
 __all__ = [
     "CNF",
     "BayesianNetwork",
+    "CPDEmission",
+    "CategoricalEmission",
     "ConditionalRandomField",
+    "Emission",
     "ExactEngine",
     "FactorGraph",
     "Feature",
+    "GaussianEmission",
+    "GaussianMixtureEmission",
+    "HiddenMarkovModel",
     "HybridEngine",
     "Literal",
     "MarkovNetwork",
     "NetworkComparison",
     "Notes",
+    "OnlineFilter",
+    "ProductEmission",
+    "StatePath",
     "VariableNotes",
     "boltzmann_machine",
     "canonical_network",

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Floats, Ints
-from plausible.cpds import CPD, KINDS, ConditionalGaussianCPD, LinearGaussianCPD
+from plausible.cpds import CPD, KINDS, ConditionalGaussianCPD
 from plausible.data.sequences import Sequences
 from plausible.errors import InvalidArgument, InvalidModel, NotSupported
 from plausible.models.sequences.emissions import Emission, Forecast, ObservedRows
 from plausible.models.sequences.gaussian_emissions import mixture_forecasts
+from plausible.models.sequences.sequence_model import variable_of, variable_record
 from plausible.variables import Variable
 
 #: What marks the value of a column one step before.
@@ -84,8 +85,7 @@ class CPDEmission(Emission):
         return sum(cpd.num_parameters for cpd in self._cpds)
 
     @property
-    def is_autoregressive(self) -> bool:
-        """Whether it looks at the step before."""
+    def looks_back(self) -> bool:
         return bool(self._lagged)
 
     @property
@@ -176,6 +176,11 @@ class CPDEmission(Emission):
     def to_record(self) -> dict[str, Any]:
         return {"kind": self.kind, "distributions": [_record(cpd) for cpd in self._cpds]}
 
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], state: Variable) -> CPDEmission:
+        cpd, *first = map(_cpd_of, record["distributions"])
+        return cls(cpd, state, (), first[0] if first else None)
+
     def __repr__(self) -> str:
         return f"CPDEmission({self.cpd!r})"
 
@@ -211,19 +216,15 @@ def _own_parents(cpd: CPD) -> dict[str, Variable]:
 
 
 def _record(cpd: CPD) -> dict[str, Any]:
+    parents = [variable_record(parent) for parent in cpd.parents]
     return {
-        "variable": cpd.variable.name,
         "kind": cpd.kind,
-        "parents": [
-            {"name": p.name, "states": None if p.is_continuous else list(p.states)} for p in cpd.parents
-        ],
-        "states": None if cpd.variable.is_continuous else list(cpd.variable.states),
-        **{"parameters": cpd.to_record()},
+        "variable": variable_record(cpd.variable),
+        "parents": parents,
+        "parameters": cpd.to_record(),
     }
 
 
-def cpd_from_record(record: dict[str, Any]) -> CPD:
-    """The inverse of what files have of a distribution."""
-    parents = tuple(Variable(parent["name"], parent["states"]) for parent in record["parents"])
-    variable = Variable(record["variable"], record["states"])
-    return KINDS[record["kind"]].from_record(variable, parents, record["parameters"])
+def _cpd_of(record: Mapping[str, Any]) -> CPD:
+    parents = tuple(map(variable_of, record["parents"]))
+    return KINDS[record["kind"]].from_record(variable_of(record["variable"]), parents, record["parameters"])

@@ -1,4 +1,4 @@
-"""What hidden states let us see: the contract, tables of symbols, and several columns that are independent given the state."""
+"""What hidden states let us see: the contract, tables of symbols, and several columns at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from plausible.base.frozen import Frozen
 from plausible.cpds import CPD, TableCPD
 from plausible.cpds.reading import normalized_rows, place_text
 from plausible.data.sequences import Sequences
-from plausible.errors import InvalidModel, counted
+from plausible.errors import InvalidModel, counted, suggestion
+from plausible.models.sequences.sequence_model import variable_of, variable_record
 from plausible.variables import State, Variable
 
 #: What the columns of a model are called that nobody named.
@@ -60,6 +61,11 @@ class Emission(Frozen, ABC):
         return ()
 
     @property
+    def looks_back(self) -> bool:
+        """Whether it depends on the step before."""
+        return False
+
+    @property
     @abstractmethod
     def num_parameters(self) -> int:
         """How many of its numbers are free."""
@@ -90,12 +96,17 @@ class Emission(Frozen, ABC):
 
     @abstractmethod
     def to_record(self) -> dict[str, Any]:
-        """The numbers as plain lists, for files."""
+        """What makes it, as plain lists, numbers and texts, for files."""
+
+    @classmethod
+    @abstractmethod
+    def from_record(cls, record: Mapping[str, Any], state: Variable) -> Emission:
+        """The inverse of `to_record`."""
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return self.to_record() == other.to_record()  # type: ignore[attr-defined]
+        return self.to_record() == other.to_record()
 
     def __hash__(self) -> int:
         return hash((self.kind, self.num_states, self.variables))
@@ -149,8 +160,9 @@ class CategoricalEmission(Emission):
             else Variable(OBSERVATION, numbers.shape[1] if symbols is None else symbols)
         )
         if self.symbol.num_states != numbers.shape[1]:
+            num_symbols = counted(self.symbol.num_states, "symbol")
             raise InvalidModel(
-                f"The emission has {counted(numbers.shape[1], 'column')}, but {counted(self.symbol.num_states, 'symbol')} "
+                f"The emission has {counted(numbers.shape[1], 'column')}, but {num_symbols} "
                 f"({', '.join(map(str, self.symbol.states[:5]))}): a row for each state, a column for each symbol."
             )
         self.table = probability_rows(numbers, self.symbol, states)
@@ -194,7 +206,11 @@ class CategoricalEmission(Emission):
         return CategoricalEmission(self.table[order], self.symbol)
 
     def to_record(self) -> dict[str, Any]:
-        return {"kind": self.kind, "column": self.symbol.name, "values": self.table.tolist()}
+        return {"kind": self.kind, "column": variable_record(self.symbol), "values": self.table.tolist()}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], state: Variable) -> CategoricalEmission:
+        return cls(record["values"], variable_of(record["column"]), states=state)
 
 
 class ProductEmission(Emission):
@@ -228,6 +244,10 @@ class ProductEmission(Emission):
         return tuple(variable for part in self.parts for variable in part.inputs if variable.name not in own)
 
     @property
+    def looks_back(self) -> bool:
+        return any(part.looks_back for part in self.parts)
+
+    @property
     def num_parameters(self) -> int:
         return sum(part.num_parameters for part in self.parts)
 
@@ -253,6 +273,18 @@ class ProductEmission(Emission):
 
     def to_record(self) -> dict[str, Any]:
         return {"kind": self.kind, "parts": [part.to_record() for part in self.parts]}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], state: Variable) -> ProductEmission:
+        return cls(emission_of(part, state) for part in record["parts"])
+
+
+def emission_of(record: Mapping[str, Any], state: Variable) -> Emission:
+    """An emission of any kind, from what files have of it."""
+    kinds = {kind.kind: kind for kind in Emission.__subclasses__()}
+    if record.get("kind") not in kinds:
+        raise InvalidModel(f"{record.get('kind')!r} is not a kind of emission.{suggestion(record.get('kind'), kinds)}")
+    return kinds[record["kind"]].from_record(record, state)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -126,6 +126,11 @@ class GaussianEmission(Emission):
             "covariance": self.covariance,
         }
 
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], state: Variable) -> GaussianEmission:
+        numbers = record["means"], record["covariances"]
+        return cls(*numbers, record["columns"], covariance=record["covariance"])
+
 
 class GaussianMixtureEmission(Emission):
     """A mixture of Gaussians in each state: Σ_m w_km N(μ_km, Σ_km).
@@ -179,7 +184,7 @@ class GaussianMixtureEmission(Emission):
     @property
     def num_components(self) -> int:
         """How many components each state has."""
-        return self.weights.shape[1]
+        return int(self.weights.shape[1])
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -202,7 +207,7 @@ class GaussianMixtureEmission(Emission):
             return np.asarray(flat.reshape(-1, *self.weights.shape) + np.log(self.weights))
 
     def log_rows(self, rows: ObservedRows) -> Floats:
-        return np.logaddexp.reduce(self.log_components(rows), axis=2)
+        return np.asarray(np.logaddexp.reduce(self.log_components(rows), axis=2))
 
     def sample(self, states: Codes, starts: NDArray[Any], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         levels = rng.random(len(states))
@@ -244,6 +249,11 @@ class GaussianMixtureEmission(Emission):
             "covariance": self.covariance,
         }
 
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], state: Variable) -> GaussianMixtureEmission:
+        numbers = record["weights"], record["means"], record["covariances"]
+        return cls(*numbers, record["columns"], covariance=record["covariance"])
+
 
 # --- reading ---
 
@@ -257,7 +267,9 @@ def read_means(means: npt.ArrayLike, most_axes: int) -> Floats:
     if numbers.ndim == most_axes - 1:
         numbers = numbers[..., None]
     if numbers.ndim != most_axes or not numbers.size or not np.isfinite(numbers).all():
-        raise InvalidModel(f"The means are finite numbers with {most_axes - 1} or {most_axes} axes, the last for columns.")
+        raise InvalidModel(
+            f"The means are finite numbers with {most_axes - 1} or {most_axes} axes, the last for columns."
+        )
     numbers.setflags(write=False)
     return numbers
 

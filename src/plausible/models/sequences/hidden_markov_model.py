@@ -20,9 +20,17 @@ from plausible.inference.markov_chains.markov_chain import MarkovChain
 from plausible.kernels.state_chains import StateChains, walk_states
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.sequences import state_inference
-from plausible.models.sequences.emissions import OBSERVATION, STATE, Emission, ObservedRows, combined, soft_rows
+from plausible.models.sequences.emissions import (
+    OBSERVATION,
+    STATE,
+    Emission,
+    ObservedRows,
+    combined,
+    emission_of,
+    soft_rows,
+)
 from plausible.models.sequences.reading_models import read_chain, read_emission
-from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
+from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible, variable_of, variable_record
 from plausible.models.sequences.state_inference import HiddenChains
 from plausible.models.sequences.state_paths import OnlineFilter, StatePath
 from plausible.models.sequences.unrolling import unrolled_chain
@@ -88,6 +96,8 @@ class HiddenMarkovModel(SequenceModel):
 
     __slots__ = ("emission", "initial", "state", "transition", "transition_inputs")
 
+    kind = "hidden-markov-model"
+
     initial: Floats
     transition: Floats
     emission: Emission
@@ -112,7 +122,47 @@ class HiddenMarkovModel(SequenceModel):
         self.transition_inputs = inputs
         self.emission = read_emission(emission, self.state, symbols, observation, first_emission)
         if state in {variable.name for variable in (*self.emission.variables, *inputs)}:
-            raise InvalidModel(f"{state!r} is the hidden state and a column of observations: give another name, state=.")
+            raise InvalidModel(
+                f"{state!r} is the hidden state and a column of observations: give another name, state=."
+            )
+
+    @classmethod
+    def _of(
+        cls,
+        state: Variable,
+        initial: Floats,
+        transition: Floats,
+        emission: Emission,
+        transition_inputs: tuple[Variable, ...] = (),
+    ) -> HiddenMarkovModel:
+        """From parts that are known to fit and to be normalised."""
+        model = object.__new__(cls)
+        for numbers in (initial, transition):
+            numbers.setflags(write=False)
+        model.state, model.initial, model.transition, model.emission = state, initial, transition, emission
+        model.transition_inputs = transition_inputs
+        return model
+
+    def to_record(self) -> dict[str, Any]:
+        return {
+            "state": variable_record(self.state),
+            "transition_inputs": [variable_record(variable) for variable in self.transition_inputs],
+            "initial": self.initial.tolist(),
+            "transition": self.transition.tolist(),
+            "emission": self.emission.to_record(),
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> HiddenMarkovModel:
+        state = variable_of(record["state"])
+        return cls(
+            record["initial"],
+            record["transition"],
+            emission_of(record["emission"], state),
+            state.states,
+            state=state.name,
+            transition_input=[variable_of(each) for each in record["transition_inputs"]],
+        )
 
     # --- what is there ---
 
@@ -131,6 +181,11 @@ class HiddenMarkovModel(SequenceModel):
         """Name -> variable: the state, what is observed, the inputs."""
         every = (self.state, *self.emission.variables, *self.transition_inputs)
         return MappingProxyType({variable.name: variable for variable in every})
+
+    @property
+    def _observed_variables(self) -> list[Variable]:
+        """What the emission speaks of."""
+        return [variable for variable in self.emission.variables if variable not in self.emission.inputs]
 
     @property
     def num_parameters(self) -> int:
@@ -157,8 +212,9 @@ class HiddenMarkovModel(SequenceModel):
     # --- rows ---
 
     def _read(self, rows: _Rows, sequence: str | None, time: str | None, gaps: str) -> Sequences:
-        observed = [variable for variable in self.emission.variables if variable not in self.emission.inputs]
+        observed = self._observed_variables
         lone = observed[0].name if len(observed) == 1 else None
+        rows = _by_column(rows, [variable.name for variable in observed])
         if lone == OBSERVATION:
             taken = {self.state.name, sequence, time, *(variable.name for variable in self.transition_inputs)}
             rows = _with_column(rows, lone, taken)
@@ -237,7 +293,7 @@ class HiddenMarkovModel(SequenceModel):
     def pairwise(
         self, rows: _Rows, *, sequence: str | None = None, time: str | None = None, gaps: str = "refuse"
     ) -> pd.DataFrame:
-        """P(x_t-1, x_t | all rows): a column for each pair (state before, state), NaN at the first row of a sequence."""
+        """P(x_t-1, x_t | all rows): a column for each pair (state before, state), NaN at first rows of sequences."""
         sequences = self._read(rows, sequence, time, gaps)
         chains = self._chains(sequences)
         refuse_impossible(sequences, state_inference.filtered(chains).step_logs)
@@ -321,7 +377,7 @@ class HiddenMarkovModel(SequenceModel):
     def mpe(
         self, rows: _Rows, *, sequence: str | None = None, time: str | None = None, gaps: str = "refuse"
     ) -> StatePath:
-        """The most probable states, all rows together (Viterbi 1967); of ties those with the earlier state at the end."""
+        """The most probable states, all rows together (Viterbi 1967); of ties the earlier at the end."""
         sequences = self._read(rows, sequence, time, gaps)
         chains = self._chains(sequences)
         path, values = state_inference.best_path(chains)
@@ -336,7 +392,9 @@ class HiddenMarkovModel(SequenceModel):
         num_paths = read_count("k", k, 1)
         sequences = self._read(rows, sequence, time, gaps)
         if sequences.num_sequences != 1:
-            raise NotSupported(f"k_best() is for one sequence; there are {sequences.num_sequences}. Ask for each of them.")
+            raise NotSupported(
+                f"k_best() is for one sequence; there are {sequences.num_sequences}. Ask for each of them."
+            )
         chains = self._chains(sequences)
         paths, values = state_inference.best_paths(chains, num_paths)
         if np.isneginf(values[0, 0]):
@@ -423,23 +481,17 @@ class HiddenMarkovModel(SequenceModel):
     ) -> tuple[Floats, float, dict[str, Any] | None]:
         """The belief after one more row, the logarithm of its probability, and its cells where they matter later."""
         cells = self._cells(row)
-        both = {name: [None if last is None else last.get(name), cells.get(name)] for name in cells}
-        sequences = self._read(both if num_steps else {name: [cell] for name, cell in cells.items()}, None, None, "refuse")
-        chains = self._chains(sequences)
+        before: Mapping[str, Any] = last or {}
+        steps = {name: [before.get(name), cell] if num_steps else [cell] for name, cell in cells.items()}
+        chains = self._chains(self._read(steps, None, None, "refuse"))
         matrix = chains.transitions[chains.matrix_of[-1] if len(chains.matrix_of) else 0]
-        weights = chains.log_rows()[chains.row_of[-1]] if sequences.num_steps else np.zeros(self.num_states)
-        top = float(weights.max())
-        after = (belief @ matrix if num_steps else belief) * np.exp(weights - (top if top > -np.inf else 0.0))
+        logs = chains.log_rows()[chains.row_of[-1]]
+        top = float(logs.max())
+        after = (belief @ matrix if num_steps else belief) * np.exp(logs - (top if top > -np.inf else 0.0))
         size = float(after.sum())
         if not size > 0:
             raise ImpossibleEvidence(f"The row {row!r} is impossible after the {num_steps} rows before it.")
-        return after / size, top + float(np.log(size)), cells if self._looks_back else None
-
-    @property
-    def _looks_back(self) -> bool:
-        return any(variable.name in {v.name for v in self.emission.variables} for variable in self.emission.inputs) or any(
-            getattr(part, "is_autoregressive", False) for part in (self.emission, *getattr(self.emission, "parts", ()))
-        )
+        return after / size, top + float(np.log(size)), cells if self.emission.looks_back else None
 
     def _cells(self, row: Any) -> dict[str, Any]:
         """Name -> cell of one row."""
@@ -447,7 +499,7 @@ class HiddenMarkovModel(SequenceModel):
             return dict(row)
         if hasattr(row, "to_dict"):
             return dict(row.to_dict())
-        observed = [variable for variable in self.emission.variables if variable not in self.emission.inputs]
+        observed = self._observed_variables
         if len(observed) != 1 and row is not None:
             raise InvalidArgument(f"A row is a mapping from columns, {[v.name for v in observed]}, not {row!r}.")
         return {observed[0].name: row}
@@ -463,7 +515,21 @@ class HiddenMarkovModel(SequenceModel):
 
     def unroll(self, length: int) -> BayesianNetwork:
         """The Bayesian network over `state[0]`, ..., with as many slices; it gives the same answers."""
-        return unrolled_chain(self, read_count("length", length, 1))
+        if self.transition_inputs:
+            raise NotSupported("Transitions depend on inputs: the unrolled network would need their states.")
+        steps = read_count("length", length, 1)
+        return unrolled_chain(self.state, self.initial, self.transition, self.emission, steps)
+
+
+def _by_column(rows: Any, names: Sequence[str]) -> Any:
+    """Matrices as columns: those that are observed, in their order."""
+    if isinstance(rows, (list, tuple)) and any(np.ndim(each) == 2 for each in rows if isinstance(each, np.ndarray)):
+        return [_by_column(each, names) for each in rows]
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2:
+        return rows
+    if rows.shape[1] != len(names):
+        raise InvalidArgument(f"The matrix of rows has {rows.shape[1]} columns; the model observes {list(names)}.")
+    return {name: rows[:, place] for place, name in enumerate(names)}
 
 
 def _with_column(rows: Any, name: str, taken: set[str | None]) -> Any:

@@ -29,14 +29,8 @@ def read_chain(
         raise InvalidModel("initial= is the distribution of the first state: a number for each state.")
     state = Variable(name, count if states is None else states)
     first = _padded(initial, state)
-    for what, numbers in (("initial", first), ("transition", transition)):
-        shape = () if isinstance(numbers, Mapping) else np.shape(numbers)
-        wanted = (*(v.num_states for v in inputs), *[state.num_states] * 2) if what == "transition" else (len(state.states),)
-        if shape and shape != wanted:
-            raise InvalidModel(
-                f"{what}= has the shape {shape}; with {counted(state.num_states, 'state')} "
-                f"({', '.join(map(str, state.states[:5]))}{', ...' if state.num_states > 5 else ''}) it needs {wanted}."
-            )
+    _check_shape("initial", first, (state.num_states,), state)
+    _check_shape("transition", transition, (*(v.num_states for v in inputs), *[state.num_states] * 2), state)
     before = state.renamed(f"{name}{LAG}")
     rows = transition if isinstance(transition, Mapping) else np.array(transition, dtype=np.float64)
     if isinstance(rows, np.ndarray):
@@ -44,6 +38,15 @@ def read_chain(
     elif not inputs:
         rows = _complete_rows(rows, state)
     return state, TableCPD(state, first).values, TableCPD(state, rows, [*inputs, before]).values
+
+
+def _check_shape(what: str, numbers: Any, wanted: tuple[int, ...], state: Variable) -> None:
+    shape = wanted if isinstance(numbers, Mapping) else np.shape(numbers)
+    if shape != wanted:
+        named = ", ".join(map(str, state.states[:5])) + (", ..." if state.num_states > 5 else "")
+        raise InvalidModel(
+            f"{what}= has the shape {shape}; with {counted(state.num_states, 'state')} ({named}) it needs {wanted}."
+        )
 
 
 def _padded(initial: Any, state: Variable) -> Any:
@@ -82,9 +85,7 @@ def refuse_zero_rows(rows: Floats, parents: tuple[Variable, ...]) -> None:
         raise InvalidModel(f"The transitions from {named} are all zero.{_ABSORBING}")
 
 
-def read_emission(
-    emission: Any, state: Variable, symbols: Any, observation: str, first: CPD | None = None
-) -> Emission:
+def read_emission(emission: Any, state: Variable, symbols: Any, observation: str, first: CPD | None = None) -> Emission:
     """What states let us see, from a table, an emission, a CPD, or a mapping from columns to these."""
     if isinstance(emission, Emission):
         found = emission

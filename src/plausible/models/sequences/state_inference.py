@@ -77,12 +77,11 @@ class HiddenChains:
         lengths = np.diff(self.starts)
         steps = np.flatnonzero(np.repeat(chosen, lengths))
         starts = np.append(0, np.cumsum(lengths[chosen])).astype(np.int64)
-        rows, row_of = np.unique(self.row_of[steps], return_inverse=True)
+        rows, places = np.unique(self.row_of[steps], return_inverse=True)
         matrices = self.matrix_of[steps] if len(self.matrix_of) else self.matrix_of
-        row_of = row_of.reshape(-1).astype(np.int32)
-        picked = HiddenChains(
-            starts, self.initial, self.transitions, matrices, row_of, lambda: np.ascontiguousarray(self.log_rows()[rows])
-        )
+        row_of: Codes = places.reshape(-1).astype(np.int32)
+        some_rows = lambda: np.ascontiguousarray(self.log_rows()[rows])  # noqa: E731
+        picked = HiddenChains(starts, self.initial, self.transitions, matrices, row_of, some_rows)
         return picked, steps
 
 

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
-from plausible.variables import State
+from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+
+class FilteredModel(Protocol):
+    """What an online filter needs of its model."""
+
+    @property
+    def state(self) -> Variable:
+        """The hidden variable."""
+
+    def _advanced(
+        self, belief: Floats, row: Any, num_steps: int, last: Mapping[str, Any] | None
+    ) -> tuple[Floats, float, dict[str, Any] | None]:
+        """The belief after one more row, the logarithm of its probability, and its cells where they matter later."""
 
 
 @record(eq=False)
@@ -70,10 +81,10 @@ class OnlineFilter:
     ...                            states=["rain", "dry"], symbols=["umbrella", "none"])
     >>> after = hmm.online().update("umbrella").update("none")
     >>> round(after.probability("rain"), 4), after.num_steps
-    (0.1907, 2)
+    (0.1738, 2)
     """
 
-    model: HiddenMarkovModel
+    model: FilteredModel
     belief: Floats  # of the last row's state, given all rows so far; of the first state, where there was none
     log_likelihood: float = 0.0  # of all rows so far
     num_steps: int = 0  # rows so far
@@ -98,7 +109,7 @@ class OnlineFilter:
         """State -> belief."""
         import pandas as pd
 
-        return pd.Series(self.belief, index=pd.Index(list(self.model.states), name=self.model.state.name))
+        return pd.Series(self.belief, index=pd.Index(list(self.model.state.states), name=self.model.state.name))
 
     def to_dict(self) -> dict[str, Any]:
         """All but the model, in plain types."""
@@ -110,7 +121,7 @@ class OnlineFilter:
         }
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any], model: HiddenMarkovModel) -> OnlineFilter:
+    def from_dict(cls, record: Mapping[str, Any], model: FilteredModel) -> OnlineFilter:
         """The inverse of `to_dict`."""
         belief = np.array(record["belief"], dtype=np.float64)
         return cls(model, belief, record["log_likelihood"], record["num_steps"], record.get("last"))

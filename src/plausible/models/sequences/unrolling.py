@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
-from plausible.errors import NotSupported
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.sequences.cpd_emissions import LAG, CPDEmission
 from plausible.models.sequences.emissions import Emission, ProductEmission
 from plausible.variables import Variable
 
-if TYPE_CHECKING:
-    from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 
-
-def unrolled_chain(model: HiddenMarkovModel, length: int) -> BayesianNetwork:
+def unrolled_chain(
+    state: Variable, initial: Floats, transition: Floats, emission: Emission, length: int
+) -> BayesianNetwork:
     """The slices one after the other; variables are called `name[t]`, from 0."""
-    if model.transition_inputs:
-        raise NotSupported("Transitions depend on inputs: the unrolled network would need their states.")
     cpds: list[CPD] = []
     for t in range(length):
-        here = at(model.state, t)
+        here = at(state, t)
         if t:
-            cpds.append(TableCPD(here, model.transition, [at(model.state, t - 1)]))
+            cpds.append(TableCPD(here, transition, [at(state, t - 1)]))
         else:
-            cpds.append(TableCPD(here, model.initial))
-        cpds += [in_slice(cpd, t) for cpd in emission_cpds(model.emission, model.state, is_first=t == 0)]
+            cpds.append(TableCPD(here, initial))
+        cpds += [in_slice(cpd, t) for cpd in emission_cpds(emission, state, is_first=t == 0)]
     return BayesianNetwork(cpds)
 
 
