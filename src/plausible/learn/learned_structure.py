@@ -100,8 +100,8 @@ def learn_structure(
     =======================  ==========================================================================================
     method                   what it does (and its options)
     =======================  ==========================================================================================
-    "hill-climbing"          steepest ascent from no edges, the best forest and the graph of "ges" (of more than 250
-                             variables from the forest alone), each left after `escapes` (60, or 0.3 for each
+    "hill-climbing"          steepest ascent from no edges, the best forest and the graph of "ges" (of more than 500
+                             variables from the last of these alone), each left after `escapes` (60, or 0.3 for each
                              variable if that is more) walks in a row that led to nothing better; `escapes=0` for one
                              ascent alone (max_steps)
     "first-ascent"           the first random move that improves (max_steps)

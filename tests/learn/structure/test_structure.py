@@ -17,6 +17,7 @@ from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.scores.penalized import BIC
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structure_methods import METHODS, StructureSearch
+from plausible.learn.structures import local
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.local import ClassWalks
@@ -250,6 +251,19 @@ def test_a_climb_from_the_best_forest_only_helps():
         for start in (None, "tree"):
             assert found.score >= learn_structure(_data(seed), start=start, escapes=0).score - 1e-9
         assert [score for _, score in found.trace] == sorted(score for _, score in found.trace)
+
+
+def test_many_variables_are_climbed_from_the_graph_of_equivalence_search_or_from_the_best_forest(monkeypatch):
+    """The first score of the trace is that of the start; with few variables there are more starts."""
+    data = _data(3)
+    few = learn_structure(data)
+    monkeypatch.setattr(local, "_MANY", 4)
+    for knowledge, method in ((None, "ges"), (Knowledge(forbidden="p -> q"), "forest")):
+        found = learn_structure(data, knowledge=knowledge)
+        start = learn_structure(data, method, knowledge=knowledge)
+        assert found.score >= start.score - 1e-9
+        assert found.trace[0][1] == pytest.approx(start.score, abs=1e-9)
+        assert found.num_steps < few.num_steps
 
 
 def test_escapes_only_help():

@@ -36,7 +36,8 @@ _MOST_STRIPPED = 10
 _ESCAPES = 60
 #: Many variables need more: walks for each of them, which are near all others in turn.
 _ESCAPES_PER_VARIABLE = 0.3
-#: Of more variables one start is climbed from: equivalence search takes minutes then, and no edges are a poor start.
+#: Of more variables one start is climbed from, the graph of equivalence search where there is one: from it, three
+#: networks of 1,000 ended 388 below and 812 and 142 above where they did from the best forest.
 _MANY = 500
 
 
@@ -94,14 +95,14 @@ def _hill_climbing(task: StructureTask, *, escapes: int | None = None, max_steps
         return search_in_stages(task, [Stage(climb)])
     walks = ClassWalks(inner=GreedyAscent(), num=escapes, length=_WALK, max_steps=max_steps)
     starts = _other_starts(task)
+    stages = [Stage(walks), *(Stage(walks, start) for start in starts)]
     if len(task.scores.names) > _MANY:
-        starts = starts[:1]
-    first = [] if len(task.scores.names) > _MANY and starts else [Stage(walks)]
-    return search_in_stages(task, [*first, *(Stage(walks, start) for start in starts), Stage(climb)])
+        stages = stages[-1:]
+    return search_in_stages(task, [*stages, Stage(climb)])
 
 
 def _other_starts(task: StructureTask) -> list[Callable[[], DAG]]:
-    """What finds graphs to start from besides the required edges: the best forest, and greedy equivalence search."""
+    """What finds graphs to start from besides the required edges: the best forest, then equivalence search."""
     known, score = task.knowledge, task.score
     is_free = task.start is None and not known.required and known.max_parents != 0
     if not is_free or score is None or not score.is_score_equivalent:
