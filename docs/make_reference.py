@@ -15,31 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import plausible
+from plausible.base.common_options import COMMON_OPTIONS
 from plausible.base.records import repr_of_print
 
 PAGE = Path(__file__).with_name("reference.md")
-
-#: Options that mean the same everywhere; docstrings describe such a one only where it means something special.
-COMMON_OPTIONS = {
-    "progress": "Called with the state after each step, or now and then in long steps: of the type that the "
-    "signature names. An answer that is true ends the work with the best so far.",
-    "seed": "A whole number, 0 or more, or a NumPy generator, for all that is drawn at random. The same number "
-    "gives the same answer, for any number of threads.",
-    "time_limit": "In seconds, for the whole call with all of its runs. No further step begins after that, and the "
-    "best so far is the answer; `None` for no limit.",
-    "max_steps": "The most steps of a run, which then ends with the best so far; `None`, where it is taken, for no "
-    "limit.",
-    "tolerance": "The change, or the gain, that counts as none, so that a run has converged.",
-    "restarts": "So many further runs from other starts, drawn at random, beside the first; the best of all is the "
-    "answer.",
-    "evidence": "What is known: name -> a state, a collection of states, or `likelihood(...)`; of an influence "
-    "diagram what is known before any decision is made.",
-    "options": "Of an influence diagram: how it is solved, as `SolvingOptions` with the words of `solve`.",
-    "engine": "How the answer is computed: an engine such as `LoopyBP()`; by default the cheapest exact way. "
-    '"auto" is exact where that is within the budget, and else approximate; the `info` of the answer says which.',
-    "budget": "The most time and memory that exact answers may take; by default `Budget()`. What would cost more "
-    "is refused before it is begun.",
-}
 
 #: The rooms in the order in which one meets them, and what each is for.
 ROOMS = {
@@ -124,7 +103,7 @@ def _named(name: str) -> Any:
 
 def _options() -> Iterator[str]:
     """What options mean that many calls have."""
-    yield "## Options that mean the same everywhere\n\nDocstrings tell of them where they mean something special.\n"
+    yield "## Options that mean the same everywhere\n\n`help()` of a call tells them too.\n"
     rows = [f"| `{name}=` | {text} |" for name, text in COMMON_OPTIONS.items()]
     yield "\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n"
 

@@ -120,3 +120,22 @@ def test_common_options_are_told_once(maker):
     """A text that many docstrings had stands in one table of the reference."""
     page = maker.reference()
     assert all(f"| `{name}=` | {text} |" in page for name, text in maker.COMMON_OPTIONS.items())
+
+
+def _common_options(thing, maker):
+    named = inspect.signature(thing).parameters.values() if inspect.isfunction(thing) else ()
+    return sorted(each.name for each in named if each.kind != each.VAR_KEYWORD and each.name in maker.COMMON_OPTIONS)
+
+
+def test_help_tells_each_common_option_once(maker):
+    """Of functions of the lazy rooms and of questions of networks, in the part on parameters."""
+    rooms = [getattr(plausible, room) for room in ("learn", "inference", "causal", "utilities", "decisions", "graphs")]
+    functions = [getattr(room, name) for room in rooms for name in room.__all__]
+    questions = ["query", "marginals", "log_probability", "mpe", "map", "k_best", "sample", "explain"]
+    functions += [getattr(plausible.BayesianNetwork, name) for name in questions]
+    with_options = [thing for thing in functions if _common_options(thing, maker)]
+    assert len(with_options) > 100
+    for thing in with_options:
+        parameters = inspect.getdoc(thing).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+        told = [name for line in parameters.splitlines() if line[:1].strip() for name in line.split(", ")]
+        assert all(told.count(name) == 1 for name in _common_options(thing, maker)), thing

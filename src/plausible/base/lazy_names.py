@@ -15,9 +15,10 @@ from functools import cache
 from importlib import import_module
 from inspect import unwrap
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
+from plausible.base.common_options import tell_common_options
 from plausible.base.hints import PACKAGE_HINTS
 from plausible.errors import close_match
 
@@ -85,6 +86,8 @@ def _load(package: str, name: str, home: str, original: str) -> Any:
         room = ".".join(home.split(".")[:2])
         for each in {found, unwrap(found)}:
             each.__module__, each.__name__, each.__qualname__ = room, name, name
+    if isinstance(found, FunctionType):
+        tell_common_options(found)
     return found
 
 

@@ -9,6 +9,7 @@ from functools import wraps
 from types import CellType, FunctionType
 from typing import Any, TypeVar
 
+from plausible.base.common_options import tell_common_options
 from plausible.base.hints import keyword_advice
 
 Class = TypeVar("Class", bound=type)
@@ -82,4 +83,5 @@ def _renamed(method: FunctionType, cls: type, name: str) -> FunctionType:
     copy.__doc__, copy.__module__ = method.__doc__, ".".join(cls.__module__.split(".")[:2])
     copy.__dict__.update(method.__dict__, **({"__wrapped__": copied} if copied else {}))
     copy.__qualname__ = f"{cls.__qualname__}.{name}"
+    tell_common_options(copy)
     return copy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -374,7 +373,12 @@ def product(factors: Iterable[Factor]) -> Factor:
     """
     listed = list(factors)
     check_size(union_scope(factor.scope for factor in listed), "The product")
-    return reduce(Factor.__mul__, listed) if listed else Factor.scalar(1.0)
+    if len(listed) < 2:
+        return listed[0] if listed else Factor.scalar(1.0)
+    scope, table = listed[0]._scope, listed[0]._table
+    for factor in listed[1:]:
+        scope, table = combine(np.multiply, table, scope, factor._table, factor._scope)
+    return Factor.trusted(scope, table)
 
 
 def _checked(table: Table, scope: Scope) -> Table:

@@ -82,7 +82,12 @@ def posterior(
     observed = [variable for variable in targets if variable.name in evidence.hard]
     free = [variable for variable in targets if variable.name not in evidence.hard]
     check_size(free, "The joint distribution of the targets")
-    result = _relevant_sum(absorb(listed, evidence), free, order, budget)
+    relevant, doubtful = _parted(absorb(listed, evidence), {variable.name for variable in free})
+    if _cheapest_sum(doubtful, (), order, budget).is_zero:
+        raise ImpossibleEvidence.outright()
+    result = _cheapest_sum(relevant, free, order, budget)
+    if result.is_zero:
+        raise ImpossibleEvidence.outright()
     known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in observed]
     answer = product((result.factor.normalize(), *known)).reorder([variable.name for variable in targets])
     return answer.with_info(result.info)
@@ -114,11 +119,8 @@ def log_total(
     return _cheapest_sum(absorb(factors, evidence), (), order, budget).log_total
 
 
-def _relevant_sum(
-    factors: Sequence[Factor], targets: Sequence[Variable], order: Sequence[str] | None, budget: Budget | None
-) -> SumProduct:
-    """The sum-product over the components with targets; the others are only checked for being possible."""
-    asked = {variable.name for variable in targets}
+def _parted(factors: Sequence[Factor], asked: set[str]) -> tuple[list[Factor], list[Factor]]:
+    """The components with targets, and those without in which something may be impossible; others do not matter."""
     relevant: list[Factor] = []
     doubtful: list[Factor] = []
     for component in components(factors):
@@ -126,12 +128,7 @@ def _relevant_sum(
             relevant.extend(component)
         elif any(factor.min() <= 0 for factor in component):
             doubtful.extend(component)
-    if _cheapest_sum(doubtful, (), order, budget).is_zero:
-        raise ImpossibleEvidence.outright()
-    result = _cheapest_sum(relevant, targets, order, budget)
-    if result.is_zero:
-        raise ImpossibleEvidence.outright()
-    return result
+    return relevant, doubtful
 
 
 def _cheapest_sum(

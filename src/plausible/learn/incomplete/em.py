@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -123,7 +124,7 @@ def em_run(
             return state
         return replace(state, validation_trace=(*trace, judge.at(state.network).log_likelihood))
 
-    def step(state: EMState) -> EMState:
+    def judged_step(state: EMState) -> EMState:
         return judged(way.step(problem, state), state.validation_trace)
 
     def settled(run: Run[EMState]) -> str:
@@ -133,6 +134,7 @@ def em_run(
         return rule(replace(run, trace=run.trace[early:]) if early > 0 else run)
 
     first, ends = start if isinstance(start, Run) else judged(start), [settled if num_scheduled else rule]
+    step = partial(way.step, problem) if judge is None else judged_step
     run = iterate(step, first, limits, ends, objective=attrgetter("objective"), clock=clock)
     if run.stopped_by == "validation" and run.previous is not None:
         return replace(run, state=run.previous, num_steps=run.num_steps - 1, trace=run.trace[:-1], previous=None)
