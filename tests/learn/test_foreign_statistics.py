@@ -11,6 +11,8 @@ from plausible.data.moments import FamilyMoments
 from plausible.data.statistics import Statistics, counted_each
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
+from plausible.errors import NotSupported
+from plausible.inference import TreeReweightedBP
 from plausible.learn.confidence.exact_posterior import enumerate_posterior
 from plausible.learn.constraint_based.blanket_structure import markov_blanket, structure_from_blankets
 from plausible.learn.constraint_based.parents_and_children import parents_and_children
@@ -23,6 +25,11 @@ from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.penalized import conditional_entropy
 from plausible.learn.scores.reading import SCORES, read_score
 from plausible.learn.structure_methods import METHODS
+from plausible.learn.undirected.learning import learn_markov
+from plausible.learn.undirected.margin import MaxMargin
+from plausible.learn.undirected.objectives import ConditionalLikelihood
+from plausible.learn.undirected.priors import GaussianPrior, GroupPrior, LaplacePrior, PseudoData
+from plausible.learn.undirected.sampled import SampledLikelihood
 from plausible.models import BayesianNetwork
 
 
@@ -210,3 +217,59 @@ def test_posteriors_of_graphs_take_scores_of_foreign_statistics():
     table, foreign = _pair("states")
     found, expected = (enumerate_posterior(read_score("bdeu").on(data)) for data in (foreign, table))
     np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-9)
+
+
+FIELD_SCOPES = [["a", "c"], ["c", "d"], ["a", "e"], ["e", "d"]]
+#: What learns undirected models from counts of families alone.
+BY_COUNTS = {
+    "likelihood": {},
+    "Newton": {"optimizer": "newton"},
+    "L1": {"prior": GaussianPrior(1.0) + LaplacePrior(0.5)},
+    "groups": {"prior": GroupPrior(0.2)},
+    "fitting": {"optimizer": "ipf"},
+    "scaling": {"optimizer": "ips", "max_steps": 20},
+    "piecewise": {"objective": "piecewise"},
+    "submodels": {"objective": "submodels"},
+    "pseudo-moments": {"objective": "pseudo-moment-matching"},
+    "messages": {"engine": TreeReweightedBP()},
+    "pseudo-data": {"prior": PseudoData(2.0)},
+    "draws": {"objective": SampledLikelihood(200, seed=0), "prior": GaussianPrior(1.0)},
+}
+#: What looks at one row after the other, as it sums over what is not in it.
+BY_ROWS = {
+    "pseudolikelihood": "pseudolikelihood",
+    "composite": "composite",
+    "conditional": ConditionalLikelihood(["a"]),
+    "margin": MaxMargin(["a"]),
+    "contrastive": "contrastive-divergence",
+}
+
+
+@pytest.mark.parametrize("options", BY_COUNTS.values(), ids=BY_COUNTS)
+def test_undirected_models_are_learned_from_counts(options):
+    """The same weights as from the rows, with their standard errors and the log-likelihood."""
+    table, foreign = _pair("states")
+    expected, found = (learn_markov(FIELD_SCOPES, data, **options) for data in (table, foreign))
+    assert dict(found.weights) == pytest.approx(dict(expected.weights), rel=1e-9, abs=1e-12)
+    assert found.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-9)
+    assert found.moment_gap == pytest.approx(expected.moment_gap, rel=1e-6, abs=1e-12, nan_ok=True)
+    assert found.bic() == pytest.approx(expected.bic(), rel=1e-9)
+    if not options:
+        assert found.standard_errors() == pytest.approx(expected.standard_errors())
+        assert found.duality_gap == pytest.approx(expected.duality_gap)
+
+
+def test_a_chordal_model_is_counted_without_rows():
+    """Closed forms take counts alone."""
+    table, foreign = _pair("states")
+    expected, found = (learn_markov("a - c - d", data) for data in (table, foreign))
+    assert found.num_steps == 0
+    assert found.network == expected.network
+
+
+@pytest.mark.parametrize("objective", BY_ROWS.values(), ids=BY_ROWS)
+def test_objectives_that_look_at_rows_ask_for_them(objective):
+    """Statistics without rows are refused by name, with what to give."""
+    foreign = _pair("states")[1]
+    with pytest.raises(NotSupported, match=r"PlainStatistics has no rows.*give a table"):
+        learn_markov(FIELD_SCOPES, foreign, objective=objective, prior=GaussianPrior(1.0))

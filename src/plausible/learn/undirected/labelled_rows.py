@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,15 @@ from plausible.variables import Variable
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+class RowBlock(NamedTuple):
+    """What one row has of the arrays of all."""
+
+    matrix: csr_array  # entries x weights
+    transposed: csr_array
+    base: Floats
+    loss: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +103,23 @@ class LabelledRows:
         flat = added.ravel()
         flat[self._label_entries.ravel()] = 0.0
         return flat
+
+    @cached_property
+    def blocks(self) -> list[RowBlock]:
+        """The tables of each row by itself."""
+        design, width = self.ground.design, self.one.num_entries
+        parts = [slice(first, first + width) for first in range(0, design.num_entries, width)]
+        rows = [(design.matrix[part], design.base[part], self.loss[part]) for part in parts]
+        return [RowBlock(matrix, matrix.T.tocsr(), base, loss) for matrix, base, loss in rows]
+
+    def best_of(self, row: int, weights: Floats, *, with_loss: bool) -> tuple[Ints, Floats]:
+        """The best labels of one row, with the loss those that violate its margin most; and Σ f of the row with them."""
+        block = self.blocks[row]
+        logs = block.base + block.matrix @ weights
+        states = self.tree.best(logs + block.loss if with_loss else logs)[1]
+        picked = np.zeros(self.one.num_entries)
+        picked[self.one.positions(states[None, :])[0]] = 1.0
+        return states, np.asarray(block.transposed @ picked)
 
     def features(self, states: Ints) -> csr_array:
         """Σ f of each row: rows x weights."""

@@ -202,16 +202,14 @@ class _FrankWolfe(_Way):
 
     def step(self, state: MarginState) -> MarginState:
         rows, precisions = self.goal.rows, self.precisions
-        num_rows, width = len(rows.labels), rows.one.num_entries
+        num_rows, given = len(rows.labels), rows.given.toarray()
         parts, losses = state.memory or (np.zeros((num_rows, precisions.size)), np.zeros(num_rows))
         parts, losses = parts.copy(), losses.copy()
-        point, design = parts.sum(axis=0), rows.ground.design
-        for row in range(num_rows):
-            part = slice(row * width, (row + 1) * width)
-            logs = design.base[part] + design.matrix[part] @ point + rows.loss[part]
-            states, weight = rows.tree.best(logs)[1], rows.weights[row]
-            slope = rows.given[[row]].toarray()[0] - _features(rows, row, states)
-            corner, loss = weight * slope / precisions, weight * float((states != rows.labels[row]).sum())
+        point = parts.sum(axis=0)
+        for row, weight in enumerate(rows.weights.tolist()):
+            states, found = rows.best_of(row, point, with_loss=True)
+            corner = weight * (given[row] - found) / precisions
+            loss = weight * float((states != rows.labels[row]).sum())
             move = corner - parts[row]
             length = float(move @ (precisions * move))
             gain = loss - losses[row] - float(move @ (precisions * point))
@@ -224,11 +222,6 @@ class _FrankWolfe(_Way):
         return self.state(state.num_steps + 1, point, value, -value - lower, (parts, losses))
 
 
-def _features(rows: LabelledRows, row: int, states: Ints) -> Floats:
-    places = rows.one.positions(states[None, :])[0] + row * rows.one.num_entries
-    return np.asarray(rows.ground.design.matrix[places].sum(axis=0)).ravel()
-
-
 class _Perceptron(_Way):
     """θ ← θ + f(y[m]) - f(best labels), row after row; the answer is the mean of all θ on the way."""
 
@@ -239,16 +232,13 @@ class _Perceptron(_Way):
         return self.goal.at(point)[0]
 
     def step(self, state: MarginState) -> MarginState:
-        rows, design = self.goal.rows, self.goal.rows.ground.design
-        width, mistakes = rows.one.num_entries, 0
+        rows, mistakes, given = self.goal.rows, 0, self.goal.rows.given.toarray()
         point, total, count = state.memory or (state.point, np.zeros(state.point.size), 0)
         for row, labels in enumerate(rows.labels):
-            part = slice(row * width, (row + 1) * width)
-            states = rows.tree.best(design.base[part] + design.matrix[part] @ point)[1]
+            states, found = rows.best_of(row, point, with_loss=False)
             if (states != labels).any():
                 mistakes += 1
-                move = rows.given[[row]].toarray()[0] - _features(rows, row, states)
-                point = point + rows.weights[row] * move
+                point = point + rows.weights[row] * (given[row] - found)
             total, count = total + point, count + 1
         mean = total / count
         gap = 0.0 if not mistakes else math.inf
