@@ -74,3 +74,14 @@ def test_fields_are_refused():
     """Each of their rows has a log Z of its own."""
     with pytest.raises(pb.errors.NotSupported, match="markov"):
         pb.learn.crf(FEATURES, rows(), ["A", "B"], objective=pb.learn.SampledLikelihood())
+
+
+def test_draws_that_say_nothing_of_a_direction_lead_nowhere_in_it():
+    """A weight whose feature is rare in the data and in few draws moves by a few nats a round, and comes back."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(2, size=300)
+    c = np.where(rng.random(300) < 0.01, 1 - a, a)
+    frame = {"a": a, "c": c}
+    fit = pb.learn.markov([["a", "c"]], frame, objective=pb.learn.SampledLikelihood(50, seed=0))
+    assert max(map(abs, fit.weights.values())) < 20
+    assert np.isfinite(fit.objective)

@@ -20,6 +20,8 @@ from plausible.search.run import CONVERGED, Run, Stops, iterate
 
 #: Weights move until the draws are worth less than this share of their number; then new ones are made.
 _LEAST_WORTH = 0.2
+#: Nor is an entry's logarithm moved farther in a round: draws that all have it, or none, would never tell.
+_FARTHEST = 5.0
 #: Differences of so many standard errors of the draws are noise.
 _NOISE = 3.0
 
@@ -223,8 +225,13 @@ class SampledObjective(SteeredObjective):
             more, steeper = penalty.smooth(weights)
             return value + more, gradient + steeper
 
+        def is_trusted(point: Floats) -> bool:
+            moved = np.abs(self.design.matrix @ (point - state.point)).max(initial=0.0)
+            is_near = moved <= _FARTHEST or self.method.rounds == 1
+            return is_near and part.worth(self.design.logs(point)) >= _LEAST_WORTH
+
         def ends(climbed: AscentState) -> str:
-            if part.worth(self.design.logs(climbed.point)) < _LEAST_WORTH:
+            if not is_trusted(climbed.point):
                 return "worth"
             if np.abs(climbed.gradient).max(initial=0.0) <= 1e-6 * self.total:
                 return CONVERGED
@@ -234,7 +241,7 @@ class SampledObjective(SteeredObjective):
         point = iterate(lambda one: ascent_step(smooth, one, method), begin, Stops(), ends=ends).state.point
         if self.method.rounds > 1:  # back to where the draws are worth enough
             for _ in range(30):
-                if part.worth(self.design.logs(point)) >= _LEAST_WORTH:
+                if is_trusted(point):
                     break
                 point = (point + state.point) / 2
         return self._state(state.num_steps + 1, point, penalty, state.draws, state.generator, is_outside=is_outside)
