@@ -113,7 +113,7 @@ class LabelledRows:
         return [RowBlock(matrix, matrix.T.tocsr(), base, loss) for matrix, base, loss in rows]
 
     def best_of(self, row: int, weights: Floats, *, with_loss: bool) -> tuple[Ints, Floats]:
-        """The best labels of one row, with the loss those that violate its margin most; and Σ f of the row with them."""
+        """The best labels of one row, with the loss those that violate its margin most; and Σ f with them."""
         block = self.blocks[row]
         logs = block.base + block.matrix @ weights
         states = self.tree.best(logs + block.loss if with_loss else logs)[1]
