@@ -31,7 +31,7 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable, counted, suggestion, warn_caller
 from plausible.graphs import DAG
 from plausible.learn.estimation.families import UnidentifiedParameters
-from plausible.learn.estimation.priors import read_prior
+from plausible.learn.estimation.priors import LIGHT_PRIOR, read_prior
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.learn.learned_parameters import fit_parameters
@@ -96,7 +96,7 @@ def run_learn(
         str | None,
         option(
             "Of the tables: bdeu:10, dirichlet:1, k2; with --markov gaussian:1, laplace:0.5; or none.",
-            show_default="bdeu:1; with --markov none",
+            show_default=f"bdeu:{LIGHT_PRIOR.equivalent_sample_size:g}; with --markov none",
         ),
     ] = None,
     markov: Annotated[
@@ -167,7 +167,7 @@ def run_learn(
         learned = learn_undirected(undirected, graph, allowed, prior, time_limit, progress)
         tell_undirected(learned, output, format, as_json=as_json)
         return
-    clock, believed = Clock.of(time_limit), read_prior(prior or "bdeu:1")
+    clock, believed = Clock.of(time_limit), read_prior(prior) if prior else LIGHT_PRIOR
     unseen = _hidden(hidden or (), columns, graph)
     given = None if graph is None else _given_graph(graph, columns.names, unseen)
     used = [name for name in columns.names if given is None or name in given or name == weights]
