@@ -1,6 +1,9 @@
 """Sparse precision matrices: optimality by its own conditions, by scikit-learn's numbers and by closed forms."""
 
+import copy
+import json
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -173,5 +176,54 @@ def test_what_has_no_answer_is_refused_with_advice():
         pb.learn.graphical_lasso(covariance=[[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(pb.errors.InvalidArgument, match="num_rows="):
         pb.learn.graphical_lasso(covariance=np.eye(2), penalty=[0.1, 0.2])
+    with pytest.raises(pb.errors.InvalidArgument, match="variance of 'A' is too large"):
+        pb.learn.graphical_lasso({"A": [1e200, -1e200], "C": [0.1, 0.7]})
+    with pytest.raises(pb.errors.InvalidFactor, match="needs shape"):
+        pb.learn.graphical_lasso(covariance=5.0)
     with pytest.raises(pb.errors.UnknownVariable, match="weights="):
         pb.learn.graphical_lasso(copied, weights={("A", "Z"): 1.0})
+
+
+def test_two_equal_columns_shrink_by_the_penalty():
+    """Perfect correlation, and its opposite: the covariance off the diagonal is that of the data less the penalty."""
+    numbers = np.array([0.3, 1.7, -0.9, 2.2])
+    for sign in (1.0, -1.0):
+        fit = pb.learn.graphical_lasso({"A": numbers, "B": sign * numbers}, 0.1, tolerance=1e-12)
+        variance = np.var(numbers)
+        assert fit.covariance[0, 1] == pytest.approx(sign * (variance - 0.1), abs=1e-6)
+        assert fit.covariance.diagonal() == pytest.approx([variance, variance], abs=1e-6)
+    alone = pb.learn.graphical_lasso({"A": numbers}, None)
+    assert len(alone.path) == 1
+    assert alone.precision[0, 0] == pytest.approx(1 / variance)
+
+
+def test_points_of_a_path_are_proved_optimal_whatever_hangs_together():
+    """Many small sets of variables that grow together as the penalty falls: each point has its gap, and the cold gap.
+
+    Small sets are solved together; what was solved before is gone on with.
+    """
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(60, 160))
+    rows[:, 1::2] += np.repeat(rng.uniform(0.2, 1.5, size=80), 1) * rows[:, ::2]
+    fit = pb.learn.graphical_lasso(rows, [0.7, 0.6, 0.45, 0.3, 0.25])
+    assert len({point.num_edges for point in fit.path}) == 5
+    for point in fit.path:
+        alone = pb.learn.graphical_lasso(rows, point.penalty)
+        assert point.duality_gap <= 1e-6
+        assert point.objective == pytest.approx(alone.objective, abs=2e-6)
+        S = np.cov(rows.T, bias=True)
+        value = -np.linalg.slogdet(point.precision)[1] + np.sum(S * point.precision)
+        value += point.penalty * (np.abs(point.precision).sum() - np.trace(point.precision))
+        assert point.objective == pytest.approx(value, abs=1e-8)
+
+
+def test_results_can_be_kept_and_told():
+    """Pickled, copied, printed, as a dictionary and as a frame."""
+    fit = pb.learn.graphical_lasso(_rows(40, 4), None, progress=lambda state: None)
+    for again in (pickle.loads(pickle.dumps(fit)), copy.deepcopy(fit)):
+        assert np.array_equal(again.precision, fit.precision)
+        assert again.graph == fit.graph
+        assert json.dumps(again.to_dict()) == json.dumps(fit.to_dict())
+    assert str(fit) in repr(fit)
+    assert fit.to_frame().loc["X0", "X1"] == fit.precision[0, 1]
+    assert fit.path[0].to_dict()["num_edges"] == 0

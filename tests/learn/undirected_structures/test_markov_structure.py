@@ -1,7 +1,10 @@
 """Structure of Markov networks: worked numbers, conditions of optima, and laws against enumeration."""
 
+import copy
 import itertools
+import json
 import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 import plausible as pb
-from plausible.learn.independence.independence_test import DSeparationOracle
+from plausible.learn.independence.independence_test import DSeparationOracle, Question
 from plausible.learn.undirected.objectives import Pseudolikelihood
 from plausible.learn.undirected_structures.pair_sums import PairwisePseudolikelihood
 
@@ -221,6 +224,56 @@ def test_tests_find_the_skeleton_of_a_collider_and_miss_its_moral_edge():
     assert "pb.learn.markov(result.graph" in found.fitted_by
 
 
+def test_pairwise_tests_find_the_moral_graph_and_blankets():
+    """Given all others the moral edge of a collider is there; neighbours make a variable independent of the rest.
+
+    The oracle is d-separation in a directed graph, and the truth its moral graph.
+    """
+    directed = pb.DAG("A -> C <- B; C -> D; E -> D; E -> F")
+    oracle, names = DSeparationOracle(directed), list("ABCDEF")
+    rows = pd.DataFrame(np.random.default_rng(0).integers(0, 2, size=(50, 6)), columns=names)
+    found = pb.learn.markov_structure(rows, "tests", test=oracle, given="others")
+    assert found.graph == directed.moralize()
+    assert found.num_tests == 15
+    for name in names:
+        neighbours = tuple(sorted(found.graph.neighbors(name)))
+        if rest := tuple(other for other in names if other != name and other not in neighbours):
+            assert oracle.ask([Question(name, neighbours, rest)]).are_independent(0.05).all()
+        for left_out in neighbours:  # and no smaller set does
+            fewer = tuple(other for other in neighbours if other != left_out)
+            assert not oracle.ask([Question(name, fewer, (*rest, left_out))]).are_independent(0.05).all()
+    with pytest.raises(pb.errors.InvalidArgument, match="given="):
+        pb.learn.markov_structure(rows, "tests", given="none")
+
+
+def test_pairwise_tests_want_rows_for_all_joint_states():
+    """Of few variables they find a cycle from data; with more the same rows don't tell, where few given still do."""
+    frame = ising_rows(6, 3000)
+    cycle = {("A", "B"), ("B", "C"), ("C", "D"), ("A", "D")}
+    assert set(pb.learn.markov_structure(frame, "tests", given="others", alpha=0.001).graph.edges) == cycle
+    noise = pd.DataFrame(np.random.default_rng(1).integers(0, 2, size=(3000, 9)), columns=list("NOPQRSTUV"))
+    wide = pd.concat([frame, noise], axis=1)
+    assert set(pb.learn.markov_structure(wide, "tests", max_degree=2, alpha=1e-5).graph.edges) == cycle
+    assert set(pb.learn.markov_structure(wide, "tests", given="others", alpha=1e-5).graph.edges) != cycle
+
+
+def test_screening_keeps_the_pairs_that_depend_most_and_is_blind_to_what_they_explain():
+    """Pairs of most mutual information by a plain formula; a weak link loses to a pair that two strong ones join."""
+    strong = ising_rows(21, 3000, names="ABC", edges=[("A", "B"), ("B", "C")], weight=1.2)
+    rng = np.random.default_rng(3)
+    frame = strong.assign(D=np.where(rng.random(3000) < 0.25, strong.C, rng.integers(0, 2, 3000)))
+    found = pb.learn.markov_structure(frame, num_candidates=3)
+    worth = {}
+    for pair in itertools.combinations("ABCD", 2):
+        joint = pd.crosstab(*(frame[name] for name in pair), normalize=True).to_numpy()
+        product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+        worth[pair] = (joint * np.log(joint / product)).sum()
+    assert set(found.graph.edges) <= set(sorted(worth, key=worth.get)[-3:])
+    assert not found.graph.is_adjacent("C", "D")
+    assert pb.learn.markov_structure(frame).graph.is_adjacent("C", "D")
+    assert pb.learn.markov_structure(frame, num_candidates=3, required="C - D").graph.is_adjacent("C", "D")
+
+
 def test_tests_find_a_cycle_from_data():
     """A cycle of four has degree two: sets of two separate what is not joined."""
     found = pb.learn.markov_structure(ising_rows(6, 3000), "tests", max_degree=2, alpha=0.001)
@@ -392,3 +445,151 @@ def test_ids_are_left_out_of_a_search_unless_they_are_named():
     rows = pd.DataFrame(rng.integers(0, 2, (60, 2)), columns=["a", "b"]).assign(id=[f"row {i}" for i in range(60)])
     with pytest.warns(pb.PlausibleWarning, match="id"):
         assert list(pb.learn.markov_structure(rows, "chow-liu").graph.nodes) == ["a", "b"]
+
+
+METHODS = ["l1", "chow-liu", "neighbourhood", "tests", "greedy"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("is_fitted", [False, True])
+def test_results_can_be_kept_and_told(method, is_fitted):
+    """Pickled, copied, printed, as a dictionary and as a frame, before and after the network was asked for."""
+    found = pb.learn.markov_structure(ising_rows(16, 150), method, progress=lambda state: None)
+    weights = dict(found.fit.weights) if is_fitted else None
+    for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert again.graph == found.graph
+        assert json.dumps(again.to_dict()) == json.dumps(found.to_dict())
+        assert again.fit.weights == (weights or found.fit.weights)
+    assert str(found) in repr(found)
+    assert len(found.to_frame()) == max(1, len(found.path))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_runs_end_when_told_and_hand_back_what_they_have(method):
+    """A time limit of nothing, or a true answer of `progress`: a result that says so; an exception passes through."""
+    frame, seen = ising_rows(17, 200), []
+    assert pb.learn.markov_structure(frame, method, time_limit=0.0).stopped_by in ("time limit", "converged")
+    cut = pb.learn.markov_structure(frame, method, progress=lambda state: not seen.append(state))
+    assert cut.fit.network.variables.keys() == set(frame)
+    if method == "chow-liu":  # it is counted, without a step
+        return
+    assert len(seen) == 1
+    assert cut.stopped_by == "interrupted"
+
+    def interrupt(state):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pb.learn.markov_structure(frame, method, progress=interrupt)
+
+
+def test_greedy_search_goes_on_from_the_last_graph_it_told():
+    """What `progress` saw before an interruption is a start from which the same optimum is reached in fewer steps."""
+    frame, seen = ising_rows(12, 250), []
+
+    def watch(state):
+        seen.append(state)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pb.learn.markov_structure(frame, "greedy", progress=watch)
+    pairs = list(itertools.combinations(sorted(frame), 2))
+    begun = pb.UndirectedGraph([pairs[place] for place in seen[-1].active], nodes=list(frame))
+    assert begun.num_edges == 2
+    whole = pb.learn.markov_structure(frame, "greedy")
+    resumed = pb.learn.markov_structure(frame, "greedy", start=begun)
+    assert resumed.graph == whole.graph
+    assert resumed.num_steps == whole.num_steps - 2
+
+
+def copies(kind):
+    """Rows with a column that says nothing new."""
+    frame = ising_rows(18, 200, names="ABC", edges=[("A", "B")])
+    return {
+        "copy": frame.assign(D=frame.A),
+        "opposite": frame.assign(D=1 - frame.A),
+        "all copies": frame.assign(B=frame.A, C=frame.A),
+        "two copies": frame[["A"]].assign(B=frame.A),
+    }[kind]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["copy", "opposite", "all copies", "two copies"])
+def test_copies_of_columns_are_joined_or_the_method_says_why_not(method, kind):
+    """A column and its copy are dependent given all else but a further copy; the network has the limit of zeros."""
+    frame = copies(kind)
+    found = pb.learn.markov_structure(frame, method)
+    assert found.converged
+    other = "B" if "copies" in kind else "D"
+    if kind != "all copies":
+        assert found.graph.is_adjacent("A", other)
+        joint = found.network.query(["A", other]).reorder(["A", other]).values
+        seen = pd.crosstab(frame["A"], frame[other], normalize=True).to_numpy()
+        assert joint == pytest.approx(seen, abs=2e-3)
+    assert math.isfinite(found.fit.log_likelihood)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_column_of_sixty_states_is_no_reason_for_edges(method):
+    """It is independent of all else, and has more cells than there are rows to fill them."""
+    frame = ising_rows(18, 200, names="ABC", edges=[("A", "B")])
+    frame["S"] = [f"s{i}" for i in np.random.default_rng(0).integers(0, 60, 200)]
+    options = {"strengths": [0.2, 0.1, 0.03]} if method in ("l1", "neighbourhood") else {}
+    found = pb.learn.markov_structure(frame, method, **options)
+    assert found.graph.edges == (("A", "B"),)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_columns_that_no_search_can_take_are_named(method):
+    """Missing cells where rows must be whole, numbers, columns without a value, no rows."""
+    frame = ising_rows(20, 60, names="ABC", edges=[("A", "B")])
+    holes = frame.astype("Int64")
+    holes.loc[3, "B"] = pd.NA
+    if method != "l1":
+        with pytest.raises(pb.errors.NotSupported, match="'B' has missing cells"):
+            pb.learn.markov_structure(holes, method)
+    with pytest.raises(pb.errors.NotSupported, match="'F' is a column of numbers"):
+        pb.learn.markov_structure(frame.assign(F=np.linspace(0.0, 1.0, 60) ** 2), method)
+    with pytest.raises(pb.errors.InvalidArgument, match="'N' has no value"):
+        pb.learn.markov_structure(frame.assign(N=np.nan), method)
+    with pytest.raises(pb.errors.InvalidArgument, match="no rows"):
+        pb.learn.markov_structure(frame.head(0), method)
+
+
+def test_neighbourhoods_of_columns_that_tell_each_other_take_few_steps():
+    """Deterministic columns of asia: conditions hold at each strength, and no step limit is near."""
+    rows = pb.examples.load("asia").sample(2000, seed=0)
+    found = pb.learn.markov_structure(rows, "neighbourhood")
+    assert found.converged
+    assert found.kkt_residual <= 1e-5
+    assert found.num_steps <= 200
+    assert {("either", "lung"), ("bronc", "dysp")} <= {tuple(sorted(edge)) for edge in found.graph.edges}
+
+
+def test_the_laplace_evidence_of_bethe_is_exact_on_trees_and_near_on_cycles():
+    """log P(data | features) with belief propagation's log Z: the integral over the weight, by a grid and enumeration.
+
+    The same as a posterior of weights: the inverse information is its covariance.
+    """
+    frame, prior = ising_rows(22, 80, names="ABCD", weight=0.3), pb.GaussianPrior(1.0)
+    signs = 2 * np.array(list(itertools.product((0, 1), repeat=4))) - 1
+    grid = np.linspace(-1.0, 3.0, 4001)
+    for edges, within in ((["AB", "BC", "CD"], 1e-6), (["AB", "BC", "CD", "DA"], 0.5)):
+        agree = pb.Feature([list(edge) for edge in edges], lambda a, b: float(a == b), name="agree")
+        exact, bethe = (
+            pb.learn.markov([agree], frame, prior=prior, engine=engine)
+            for engine in (None, pb.inference.LoopyBP(tolerance=1e-12))
+        )
+        assert bethe.laplace() == pytest.approx(exact.laplace(), abs=within)
+        places = [("ABCD".index(a), "ABCD".index(b)) for a, b in edges]
+        counts = sum((signs[:, a] == signs[:, b]).astype(float) for a, b in places)
+        observed = sum((frame[a] == frame[b]).sum() for a, b in edges)
+        logs = grid * observed - 80 * np.log(np.exp(grid[:, None] * counts).sum(axis=1)) - 0.5 * grid**2
+        mass = np.exp(logs - logs.max())
+        width = grid[1] - grid[0]
+        evidence = logs.max() + math.log(mass.sum() * width) - 0.5 * math.log(2 * math.pi)
+        mean = (mass * grid).sum() / mass.sum()
+        spread = (mass * (grid - mean) ** 2).sum() / mass.sum()
+        assert exact.laplace() == pytest.approx(evidence, abs=0.01)
+        assert exact.covariance()[0, 0] == pytest.approx(spread, rel=0.1)

@@ -42,7 +42,9 @@ class Source:
         if (data is None) == (covariance is None):
             raise InvalidArgument("Give either data, which are rows or their statistics, or covariance=.")
         if covariance is not None:
-            names = tuple(map(str, getattr(covariance, "columns", [f"X{i}" for i in range(len(np.array(covariance)))])))
+            names = tuple(
+                map(str, getattr(covariance, "columns", [f"X{i}" for i in range(len(np.atleast_1d(covariance)))]))
+            )
             matrix = symmetric(covariance, names, "The covariance")
             _refuse_impossible(names, matrix)
             if num_rows is not None:
@@ -56,13 +58,19 @@ class Source:
         if not statistics.continuous:
             raise InvalidArgument("There are no columns of numbers.")
         table = None if not isinstance(statistics, TableStatistics) else statistics.table
-        return cls._of(tuple(statistics.continuous), statistics.moments(statistics.continuous[0]), table)
+        with np.errstate(over="ignore", invalid="ignore"):  # told below
+            moments = statistics.moments(statistics.continuous[0])
+        return cls._of(tuple(statistics.continuous), moments, table)
 
     @classmethod
     def _of(cls, names: tuple[str, ...], moments: Moments, table: Table | None) -> Source:
         if not moments.weight > 0:
             raise InvalidArgument("There are no rows.")
-        return cls(names, moments.mean, moments.scatter / moments.weight, moments.weight, table)
+        covariance = moments.scatter / moments.weight
+        if not np.isfinite(covariance).all():
+            name = names[int(np.argmin(np.isfinite(covariance.diagonal())))]
+            raise InvalidArgument(f"The variance of {name!r} is too large for a number: divide the column by its size.")
+        return cls(names, moments.mean, covariance, moments.weight, table)
 
     def part(self, names: Sequence[str]) -> Source:
         """What is known of some of the variables."""
@@ -161,7 +169,9 @@ def read_penalties(penalty: Any, source: Source, form: Form) -> list[float]:
         off = np.abs(form.problem(source, 1.0).covariance)
         bounds = form.problem(source, 1.0).penalty
         is_pair = np.isfinite(bounds) & (bounds > 0) & ~np.eye(len(off), dtype=bool)
-        largest = float((off[is_pair] / bounds[is_pair]).max(initial=0.0)) or 1.0
+        largest = float((off[is_pair] / bounds[is_pair]).max(initial=0.0))
+        if not largest > 0:
+            return [1.0]
         return [float(one) for one in np.geomspace(largest, _SMALLEST * largest, _NUM_PENALTIES)]
     listed = [float(one) for one in penalty] if isinstance(penalty, (Sequence, np.ndarray)) else [penalty]
     for one in listed:

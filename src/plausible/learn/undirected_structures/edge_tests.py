@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations, islice
+from typing import Literal
 
 from plausible.base.options import check_count, check_number
 from plausible.errors import InvalidArgument
@@ -76,9 +77,16 @@ def l1_sample_size(
 
 
 def learn_by_tests(
-    task: Task, *, test: IndependenceTest | None = None, alpha: float = 0.01, max_degree: int = 3
+    task: Task,
+    *,
+    test: IndependenceTest | None = None,
+    alpha: float = 0.01,
+    max_degree: int = 3,
+    given: Literal["few", "others"] = "few",
 ) -> MarkovStructure:
-    """Leave out an edge where the two variables are independent given some set of at most `max_degree` others."""
+    """Leave out an edge where the two variables are independent given few others, in some set, or given all others."""
+    if given not in ("few", "others"):
+        raise InvalidArgument(f'given={given!r} must be "few" or "others".')
     check_number("alpha", alpha, least=0, most=1)
     check_count("max_degree", max_degree)
     if test is None:
@@ -88,23 +96,25 @@ def learn_by_tests(
         raise InvalidArgument(f"test={test!r} is no test of independence, such as pb.learn.GTest(data).")
     names = sorted(task.variables)
     edges = {pair for one in task.candidates for pair in pairs_of(one)} | task.required
-    most = num_independence_tests(len(names), max_degree) * len(edges - task.required) if len(names) > 1 else 0
+    first, last = (0, min(max_degree, len(names) - 2)) if given == "few" else (len(names) - 2,) * 2
+    tests = num_independence_tests(len(names), last) if given == "few" and len(names) > 1 else 1
+    most = tests * len(edges - task.required)
 
     def step(state: tuple[int, frozenset[Pair]]) -> tuple[int, frozenset[Pair]]:
         level, kept = state
         return level + 1, kept - _separated(test, names, kept - task.required, level, alpha)
 
     def ends(state: tuple[int, frozenset[Pair]]) -> str:
-        return CONVERGED if state[0] > min(max_degree, len(names) - 2) else ""
+        return CONVERGED if state[0] > last else ""
 
-    run = iterate(step, (0, frozenset(edges)), task.stops, ends=ends, clock=task.clock)
+    run = iterate(step, (max(first, 0), frozenset(edges)), task.stops, ends=ends, clock=task.clock)
     graph = UndirectedGraph(sorted(tuple(sorted(pair)) for pair in run.state[1]), nodes=task.variables)
     return MarkovStructure(
         "tests",
         graph,
         run,
         "maximum likelihood of a table on each maximal clique: pb.learn.markov(result.graph, data)",
-        partial(fit_cliques, task, graph),
+        partial(fit_cliques, task.unlimited, graph),
         "tests",
         num_tests=most,
         error_bound=min(1.0, most * alpha),

@@ -18,10 +18,11 @@ from plausible.learn.undirected.fit import MarkovFit
 from plausible.learn.undirected.objectives import Sample
 from plausible.learn.undirected.priors import GroupPrior, LaplacePrior, WeightPrior
 from plausible.learn.undirected_structures.gains import gradients_of
+from plausible.learn.undirected_structures.paths import run_along
 from plausible.learn.undirected_structures.result import MarkovStructure, PathPoint
 from plausible.learn.undirected_structures.task import Task
 from plausible.models.features import Feature
-from plausible.search.run import CONVERGED, Run, iterate
+from plausible.search.run import CONVERGED, Run
 
 #: So many features enter at a time: those with the steepest slopes, which often make others needless. More where there
 #: is no tree that each of them makes larger.
@@ -214,25 +215,15 @@ def _path(
     by_size: bool,
     is_enough: Callable[[GraftState], bool] = lambda _: False,
 ) -> list[Run[GraftState]]:
-    """The run at each strength, each from the model at the one before, until it is enough.
+    """The run at each strength, each from the model at the one before."""
+    required = [place for place, one in enumerate(task.candidates) if task.is_required(one)]
 
-    One that a limit cut short is left out, unless it is the first; the last run says so all the same.
-    """
-    runs: list[Run[GraftState]] = []
-    active: Iterable[int] = [place for place, one in enumerate(task.candidates) if task.is_required(one)]
-    weights: Mapping[str, float] = {}
-    stops = replace(task.stops, time_limit=None)
-    for strength in strengths:
-        grafting = Grafting(task, objective, float(strength), by_size)
-        run = iterate(grafting.step, grafting.state(active, weights), stops, ends=grafting.ends, clock=task.clock)
-        if runs and not run.converged:
-            runs[-1] = replace(runs[-1], stopped_by=run.stopped_by)
-            break
-        runs.append(run)
-        if is_enough(run.state) or not run.converged:
-            break
-        active, weights = run.state.active, run.state.fit.weights
-    return runs
+    def begun(strength: float, before: GraftState | None) -> tuple[Grafting, GraftState]:
+        grafting = Grafting(task, objective, strength, by_size)
+        known = (required, {}) if before is None else (before.active, before.fit.weights)
+        return grafting, grafting.state(*known)
+
+    return run_along(task, strengths, begun, is_enough)
 
 
 def _value(fit: MarkovFit) -> float:

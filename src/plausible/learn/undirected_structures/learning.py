@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 from plausible.base.method_names import keyword_hints
-from plausible.base.options import Seed
-from plausible.base.tolerances import score_noise
-from plausible.data.statistics import Request, Statistics, in_order
+from plausible.base.options import Seed, check_count
+from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, suggestion
-from plausible.graphs import UndirectedGraph, maximum_spanning_forest
-from plausible.graphs.nodes import Node
 from plausible.inference.budget import Budget
 from plausible.learn.undirected_structures.edge_tests import learn_by_tests
+from plausible.learn.undirected_structures.forest import learn_forest, screened
 from plausible.learn.undirected_structures.greedy import learn_greedy
 from plausible.learn.undirected_structures.l1 import learn_l1
 from plausible.learn.undirected_structures.neighbourhoods import learn_neighbourhoods
 from plausible.learn.undirected_structures.result import MarkovStructure
-from plausible.learn.undirected_structures.task import Pair, Task, fit_cliques, pairs_of
-from plausible.search.run import CONVERGED, Run, Stops
+from plausible.learn.undirected_structures.task import Task
+from plausible.search.run import Stops
 
 
 def learn_markov_structure(
@@ -31,6 +26,7 @@ def learn_markov_structure(
     method: str = "l1",
     *,
     candidates: Iterable[Any] | None = None,
+    num_candidates: int | None = None,
     required: Any = (),
     forbidden: Any = (),
     objective: str | None = None,
@@ -60,9 +56,12 @@ def learn_markov_structure(
                      for all; or a path as above, from which each variable takes the one that an extended BIC with
                      `gamma` (0.25) likes best). 100 variables and 10,000 rows take about a second
     "tests"          an edge is absent where its ends are independent given some set of at most `max_degree` (3)
-                     others (`test`, a G-test by default; `alpha`, 0.01). All tests right, it finds the graph of a
-                     positive distribution that has a perfect map of no larger degree. Of X → Z ← Y it finds X - Z - Y:
-                     X and Y are independent given nothing, so the edge X - Y, without which no Markov network has the
+                     others, or with `given="others"` given all of them, which wants rows for each of their joint
+                     states (`test`, a G-test by default; `alpha`, 0.01). All tests right, the latter finds the graph
+                     of any positive distribution, and the neighbours of a variable make it independent of the rest;
+                     with few given, that of a
+                     distribution that has a perfect map of no larger degree. Of X → Z ← Y that finds X - Z - Y: X and
+                     Y are independent given nothing, so the edge X - Y, without which no Markov network has the
                      distribution, is missed
     "greedy"         features are added and deleted while a `score` rises: "bic", "laplace" and "map" with a `prior`, or
                      "pseudolikelihood" with a penalty like that of BIC. Moves are ordered by what they would gain if no
@@ -79,6 +78,10 @@ def learn_markov_structure(
     candidates
         What may be in the model: pairs, larger scopes, `Feature`s, or a graph with such pairs; by default all pairs.
         Every model has a table on each variable, without a penalty.
+    num_candidates
+        So many candidates are looked at, those whose variables have the most mutual information, less what BIC takes
+        for it; all where left out. Fast, but blind to what a model explains already: where links are strong, pairs two
+        links apart depend more on each other than those of a weak link (Koller & Friedman 2009, §20.7.5).
     required, forbidden
         Edges that must or must not be there: pairs, or text such as "A - B".
     objective
@@ -113,53 +116,10 @@ def learn_markov_structure(
         raise InvalidArgument(f'objective={objective!r} must be "likelihood", "pseudolikelihood" or None.')
     stops = Stops(tolerance, max_steps, time_limit, progress)
     task = Task.read(data, candidates, required, forbidden, stops, seed=seed, objective=objective, budget=budget)
+    if num_candidates is not None:
+        check_count("num_candidates", num_candidates)
+        task = screened(task, num_candidates)
     return keyword_hints(METHODS[method])(task, **options)
-
-
-def learn_forest(task: Task, *, score: str = "bic") -> MarkovStructure:
-    """The forest of greatest likelihood, less half the degrees of freedom times log M for each edge with BIC."""
-    if score not in ("bic", "likelihood"):
-        raise InvalidArgument(f'score={score!r} must be "bic" or "likelihood".')
-    task.refuse_missing("chow-liu")
-    allowed = {pair for one in task.candidates for pair in pairs_of(one)} | task.required
-    gains = pair_gains(task, allowed, is_penalized=score == "bic")
-    noise = score_noise(task.total)
-    tops = 1 + sum(abs(gain) for gain in gains.values())
-    weights = {pair: gain + (tops if pair in task.required else 0.0) for pair, gain in gains.items()}
-    wanted: dict[tuple[Node, Node], float] = {
-        (min(pair), max(pair)): weights[pair] for pair in sorted(weights, key=sorted) if weights[pair] > noise
-    }
-    graph = maximum_spanning_forest(UndirectedGraph(list(wanted), nodes=task.variables), wanted).graph
-    for pair in task.required:
-        if not graph.has_edge(*sorted(pair)):
-            raise InvalidArgument("The required edges have a cycle, so no forest has all of them.")
-    total = sum(gains[frozenset(map(str, edge))] for edge in graph.edges)
-    run = Run(graph, 0, CONVERGED, (total,))
-    fitted_by = "maximum likelihood of a table on each edge, counted"
-    return MarkovStructure("chow-liu", graph, run, fitted_by, partial(fit_cliques, task, graph), score=total)
-
-
-def pair_gains(task: Task, pairs: Iterable[Pair], *, is_penalized: bool) -> dict[Pair, float]:
-    """M times the mutual information of each pair, and with BIC less (k - 1)(l - 1)/2 · log M."""
-    heads: dict[str, list[str]] = {}
-    for first, second in sorted(tuple(sorted(pair)) for pair in pairs):
-        heads.setdefault(first, []).append(second)
-    answers = task.statistics.counts_of([Request(first, (), tuple(others)) for first, others in heads.items()])
-    gains: dict[Pair, float] = {}
-    for (first, others), stacks in zip(heads.items(), answers, strict=True):
-        for second, counts in zip(others, in_order(stacks), strict=True):
-            table = np.asarray(counts, dtype=float)
-            free = (table.shape[0] - 1) * (table.shape[1] - 1)
-            price = 0.5 * free * np.log(max(task.total, 1.0)) if is_penalized else 0.0
-            gains[frozenset((first, second))] = _log_ratio(table) - price
-    return gains
-
-
-def _log_ratio(table: Any) -> float:
-    """Σ counts · log of joint over product of margins."""
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True)
-    live = table > 0
-    return float((table[live] * np.log(table[live] * table.sum() / expected[live])).sum())
 
 
 #: name -> the method

@@ -13,6 +13,7 @@ from plausible.base.arrays import Flags, Floats
 from plausible.base.options import check_count, check_number
 from plausible.errors import InvalidArgument
 from plausible.graphs import UndirectedGraph
+from plausible.learn.undirected_structures.paths import run_along
 from plausible.learn.undirected_structures.regressions import Coded, Regressions, RegressionState
 from plausible.learn.undirected_structures.result import MarkovStructure, PathPoint
 from plausible.learn.undirected_structures.task import Task, fit_either, pair_feature
@@ -39,14 +40,13 @@ def learn_neighbourhoods(
     for one in given or ():
         check_number("strength", one, above=0)
     listed = sorted(given, reverse=True) if given is not None else _strengths(task, coded, num_strengths)
-    states = list[Run[RegressionState]]()
-    for one in listed:
+
+    def begun(one: float, before: RegressionState | None) -> tuple[Regressions, RegressionState]:
         problem = Regressions(coded, np.where(coded.is_allowed, one * coded.penalties, np.inf), task.stops.tolerance)
-        start = states[-1].state.weights if states else np.zeros((1 + coded.owner.size, coded.owner.size))
-        stops = Stops(max_steps=task.stops.max_steps, progress=task.stops.progress)
-        states.append(iterate(problem.step, problem.init(start), stops, ends=problem.ends, clock=clock))
-        if not states[-1].converged:
-            break
+        size = (1 + coded.owner.size, coded.owner.size)
+        return problem, problem.init(np.zeros(size) if before is None else before.weights)
+
+    states = run_along(task, listed, begun)
     wanted = [coded.norms(run.state.weights) > 0 for run in states]
     scores = np.full((1, len(task.variables)), np.nan)
     if len(states) > 1:
@@ -70,7 +70,7 @@ def learn_neighbourhoods(
         graph,
         whole,
         "likelihood of a table on each pair, or the pseudolikelihood where log Z takes too long, without a penalty",
-        partial(fit_either, task, [pair_feature(map(str, edge), task.variables) for edge in graph.edges]),
+        partial(fit_either, task.unlimited, [pair_feature(map(str, edge), task.variables) for edge in graph.edges]),
         "pseudolikelihood",
         float(scores.max(axis=0).sum()),
         path,

@@ -92,8 +92,8 @@ class Task:
 
     @property
     def unlimited(self) -> Task:
-        """The task without a time limit: for the fit that is made once the search is over."""
-        return replace(self, clock=UNLIMITED)
+        """The task without limits and listeners: for the fit that is made once the search is over."""
+        return replace(self, clock=UNLIMITED, stops=Stops(self.stops.tolerance))
 
     @property
     def total(self) -> float:
@@ -128,7 +128,7 @@ class Task:
         """Weights of the single tables and of some features, from those of an earlier fit."""
         known = [*self.singles, *features]
         names = {name for one in known for name in one.weight_names([self.variables[v] for v in one.scopes[0]])}
-        begin = {name: value for name, value in (start or {}).items() if name in names}
+        begin = {name: value for name, value in (start or {}).items() if name in names and math.isfinite(value)}
         scopes = [scope for one in (*self.candidates, *known) for scope in one.scopes]
         is_fast = objective == "pseudolikelihood" and all(len(scope) <= 2 for scope in scopes)
         return learn_markov(
@@ -146,7 +146,6 @@ class Task:
 
 def fit_either(task: Task, features: Sequence[Feature]) -> MarkovFit:
     """The likelihood's weights without a prior; those of the pseudolikelihood where log Z takes too long."""
-    task = task.unlimited
     if task.objective is not None:
         return task.fit(features, task.objective)
     try:
