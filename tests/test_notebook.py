@@ -19,6 +19,7 @@ import pytest
 
 import plausible as pb
 from plausible.base.records import TextTable, html_of, to_plain
+from plausible.data.table import Table
 from plausible.errors import UnknownVariable
 from plausible.inference import QueryInfo
 from plausible.models import FactorGraph
@@ -324,3 +325,18 @@ def test_long_graphs_are_cut():
     assert "DAG: 1001 nodes, 1000 edges" in text
     assert len(text) < 6000
     assert text.count("...") == 1
+
+
+def test_models_and_tables_print_what_is_in_them():
+    """In a shell one line; printed the names, states and parents too, and of very many an excerpt."""
+    net = pb.examples.load("asia")
+    assert "\n" not in repr(net)
+    for printed in (str(net), str(net.to_markov_network()), str(net.to_factor_graph())):
+        assert all(name in printed for name in net.variables)
+    assert [part.strip() for part in str(net).splitlines()[-1].split("|")][:3] == ["dysp", "yes, no", "bronc, either"]
+    table = Table.read({"colour": ["red", "blue"], "size": [0.5, 1.5]})
+    assert str(table).splitlines()[0] == repr(table)
+    assert [line.split(" | ")[-1].strip() for line in str(table).splitlines()[3:]] == ["blue, red", "continuous"]
+    many = Table.read({f"v{place}": [0, 1] for place in range(1000)})
+    assert len(str(many).splitlines()) < 30
+    assert "980 more rows" in str(many)

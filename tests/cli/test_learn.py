@@ -307,15 +307,18 @@ def test_the_level_and_the_variant_of_tests_are_those_of_the_library(plausible, 
     assert pb.load(target).graph == learn_structure(rows, "mmhc", alpha=1e-30).graph
 
 
-def test_a_state_of_a_file_is_a_finding_whatever_its_capitals(plausible, tmp_path):
-    """Booleans print with a capital; where two states differ by capitals alone, each is meant as it is written."""
+def test_a_state_of_a_file_is_a_finding_as_it_is_written(plausible, tmp_path):
+    """Capitals count, as in Python, and what was meant is told; but truth values print with a capital in Python."""
     (tmp_path / "data.csv").write_text("d,e\ntrue,Yes\nfalse,yes\n")
     target = str(tmp_path / "net.json")
     plausible("learn", str(tmp_path / "data.csv"), "-o", target, "--graph", "d -> e")
     told = [plausible("query", target, "e", "--evidence", f"d={text}")[1] for text in ("true", "True", "false")]
     assert told[0] == told[1] != told[2]
     assert plausible("query", target, "d", "--evidence", "e=yes")[0] == 0
-    assert plausible("query", target, "d", "--evidence", "e=YES")[0] == 2
+    code, _, error = plausible("query", target, "d", "--evidence", "e=YES")
+    assert (code, "Did you mean" in error) == (2, True)
+    code, _, error = plausible("query", "asia", "lung", "--evidence", "smoke=Yes")
+    assert (code, "Did you mean 'yes'?" in error) == (2, True)
 
 
 def test_the_graph_of_a_file_is_a_given_graph(plausible, rows, tmp_path):

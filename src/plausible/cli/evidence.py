@@ -131,16 +131,16 @@ def asked(evidence: Iterable[str] | None, do: Iterable[str] | None, model: Netwo
 def state_of(variable: Variable, cell: Any) -> State:
     """The state that a text or a value from a file names: itself, or the one that prints so, or is the equal number.
 
-    Capitals don't count where one state alone fits.
+    Capitals count, as they do in Python, but in truth values, which files write as true and True.
     """
     if variable.has_state(cell):
         return variable.states[variable.index(cell)]
     texts = [str(state) for state in variable.states]
     if str(cell) in texts:
         return variable.states[texts.index(str(cell))]
-    alike = [state for state, text in zip(variable.states, texts, strict=True) if text.lower() == str(cell).lower()]
-    if len(alike) == 1:
-        return alike[0]
+    for state in variable.states:
+        if isinstance(state, bool) and str(state).lower() == str(cell).lower():
+            return state
     try:  # other programs write whole numbers as 1.0 where a column has gaps
         number = float(cell)
     except (TypeError, ValueError):

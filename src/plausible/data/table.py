@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats
+from plausible.base.records import TextTable, html_page, num_shown
 from plausible.data.column_types import (
     doubt_of,
     from_columns,
@@ -24,6 +25,7 @@ from plausible.data.columns import each_column, encode_small, equally_long, read
 from plausible.data.sources import open_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.variables import Variable
+from plausible.variables.variable import states_cell
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -287,6 +289,19 @@ class Table:
     def weighted(self, weights: Sequence[float] | NDArray[Any] | None) -> Table:
         """The same rows, each counted as often as its weight says."""
         return replace(self, weights=None if weights is None else _read_weights(weights, self.num_rows))
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{self._listed}"
+
+    def _repr_html_(self) -> str:
+        return html_page(repr(self), self._listed)
+
+    @property
+    def _listed(self) -> TextTable:
+        """A row for each variable: its states."""
+        shown = list(self.variables.items())[: num_shown(len(self.variables))]
+        rows = tuple((name, states_cell(variable)) for name, variable in shown)
+        return TextTable(("variable", "states"), rows, 2, len(self.variables) - len(rows))
 
     def __repr__(self) -> str:
         kinds = {"discrete": len(self.discrete), "continuous": len(self.continuous)}

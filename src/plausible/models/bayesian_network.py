@@ -400,5 +400,8 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answer
         sizes = {"variable": len(self), "edge": self._graph.num_edges, "parameter": self.num_parameters}
         return f"<BayesianNetwork{title}: {', '.join(counted(size, thing) for thing, size in sizes.items())}>"
 
+    def __str__(self) -> str:
+        return f"{self!r}\n{network_table(self)}"
+
     def _repr_html_(self) -> str:
         return html_page(title_of(self), network_table(self))

@@ -145,6 +145,9 @@ class FactorGraph(EvidenceAnalyses, Answers, Frozen):
     def __repr__(self) -> str:
         return f"<FactorGraph: {counted(len(self.variables), 'variable')}, {counted(len(self._factors), 'factor')}>"
 
+    def __str__(self) -> str:
+        return f"{self!r}\n{factors_table(tuple(self._factors.values()), self._factors)}"
+
     def _repr_html_(self) -> str:
         return html_page(title_of(self), factors_table(tuple(self._factors.values()), self._factors))
 

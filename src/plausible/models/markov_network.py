@@ -255,6 +255,9 @@ class MarkovNetwork(EvidenceAnalyses, Answers, Frozen, Hinted):
         title = f" {self.notes.name!r}" if self.notes.name else ""
         return f"<MarkovNetwork{title}: {counted(len(self), 'variable')}, {counted(len(self._factors), 'factor')}>"
 
+    def __str__(self) -> str:
+        return f"{self!r}\n{factors_table(self._factors)}"
+
     def _repr_html_(self) -> str:
         return html_page(title_of(self), factors_table(self._factors))
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from plausible.base.records import TextTable, html_page, num_shown, shown
 from plausible.cpds import CPD, TableCPD
-from plausible.cpds.reading import states_text
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable, shortened
 from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.graphs.base_graph import BaseGraph
 from plausible.variables import State, Variable
+from plausible.variables.variable import states_cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +124,6 @@ def factors_table(factors: Sequence[Factor], names: Iterable[str] | None = None)
     labels = [f"factor {place + 1}" for place in range(len(shown))] if names is None else names
     rows = tuple((label, _listed(factor.names), str(factor.size)) for label, factor in zip(labels, shown, strict=False))
     return TextTable(("factor", "variables", "entries"), rows, 1, len(factors) - len(rows))
-
-
-def states_cell(variable: Variable) -> str:
-    """The states of a variable in a cell of a table."""
-    return "continuous" if variable.is_continuous else states_text(variable.states)[1:-1]
 
 
 def learned_html(network: NetworkLike, title: str) -> str:

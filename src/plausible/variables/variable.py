@@ -264,3 +264,14 @@ class Assignment(Frozen, Mapping[str, State]):
         known = {"log-probability": self._log_probability, "log-product": self._log_product}
         told = "\n".join(f"{what} {format_number(x)}" for what, x in known.items() if x is not None)
         return f"{TextTable(('variable', 'state'), rows, 1).to_html()}{html_of(told)}"
+
+
+#: Of longer lists of states the end is not shown.
+_MAX_SHOWN = 12
+
+
+def states_cell(variable: Variable) -> str:
+    """The states of a variable in a cell of a table."""
+    if variable.is_continuous:
+        return "continuous"
+    return ", ".join([*map(str, variable.states[:_MAX_SHOWN]), *["..."] * (variable.num_states > _MAX_SHOWN)])

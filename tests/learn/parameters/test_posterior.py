@@ -117,6 +117,18 @@ def test_rows_in_parts_give_the_posterior_of_all_rows_and_forgetting_is_exponent
             np.testing.assert_allclose(streamed[name].counts, loop_counts(table.weighted(decay**ages), cpd))
 
 
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_forgetting_leaves_a_share_of_each_case_and_the_whole_prior(share):
+    rng = np.random.default_rng(6)
+    net = random_network(rng, num_variables=4)
+    table = rows_of(net, rng, 40)
+    left = parameter_posterior(net, table, BDeu(1)).forgetting(share)
+    weighted = parameter_posterior(net, table.weighted(np.full(40, share)), BDeu(1))
+    for name, cpd in net.cpds.items():
+        np.testing.assert_allclose(left[name].counts, share * loop_counts(table, cpd))
+        np.testing.assert_allclose(left[name].prior, weighted[name].prior)
+
+
 def test_statistics_will_do_in_place_of_rows():
     table = Table.read({"A": [0, 0, 1], "B": [1, 0, 1]})
     statistics = TableStatistics(table) * 3.0

@@ -165,6 +165,33 @@ def test_neighbourhoods_are_penalised_regressions_of_each_variable():
     assert {frozenset(edge) for edge in found.graph.edges} == wanted
 
 
+def test_scores_of_neighbourhoods_are_extended_bic():
+    """log-likelihood without the penalty - (½ ln N + γ ln (p - 1)) x neighbours, over all targets (binary columns)."""
+    rng = np.random.default_rng(3)
+    kind = rng.integers(0, 2, 300)
+    frame = {f"v{i}": np.where(rng.random(300) < 0.1 + 0.12 * i, kind, rng.integers(0, 2, 300)) for i in range(5)}
+    frame = {name: column.astype(int) for name, column in frame.items()}
+
+    def path(gamma, rule):
+        return pb.learn.markov_structure(frame, "neighbourhood", gamma=gamma, rule=rule, num_strengths=8).path
+
+    def likelihood(target, others):
+        design = np.column_stack([np.ones(300), *(frame[name] for name in others)])
+        signs = 2 * frame[target] - 1
+        return -minimize(lambda w: np.logaddexp(0, -signs * (design @ w)).sum(), np.zeros(design.shape[1])).fun
+
+    num_judged = 0
+    for one, other, wide in zip(path(0.0, "and"), path(0.7, "and"), path(0.7, "or"), strict=True):
+        num_neighbours = len(other.edges) + len(wide.edges)
+        assert one.score - other.score == pytest.approx(0.7 * np.log(4) * num_neighbours, abs=1e-9)
+        if other.edges == wide.edges:
+            near = {name: [a if b == name else b for a, b in other.edges if name in (a, b)] for name in frame}
+            whole = sum(likelihood(name, others) for name, others in near.items())
+            assert one.score == pytest.approx(whole - 0.5 * np.log(300) * num_neighbours, abs=0.02)
+            num_judged += bool(num_neighbours)
+    assert num_judged > 1
+
+
 def test_neighbourhoods_with_more_states_meet_the_conditions_and_find_the_graph():
     """Three states: the multinomial loss of one target by a plain formula; a path finds the edges."""
     frame = ising_rows(11, 1500)
