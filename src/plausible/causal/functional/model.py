@@ -291,7 +291,7 @@ def functional_model(network: BayesianNetwork, coupling: Coupling = "independent
         raise InvalidArgument(f'coupling= is "independent" or "comonotone", not {coupling!r}.')
     if not isinstance(network, BayesianNetwork) or network.inputs or not network.is_discrete:
         raise InvalidArgument(
-            f"A functional model is made of a discrete BayesianNetwork without inputs, not {network}."
+            f"A functional model is made of a discrete BayesianNetwork without inputs, not {network!r}."
         )
     taken = set(network.variables)
     functions: list[CPD | ResponseVariable] = []
