@@ -28,6 +28,7 @@ ALL = (
     "structural_em",
     "undirected",
     "labelling",
+    "sequences",
 )
 RESULTS = Path(__file__).parent / "results"
 

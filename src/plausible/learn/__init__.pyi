@@ -15,6 +15,7 @@ from plausible.learn import missingness as missingness
 from plausible.learn import mixtures as mixtures
 from plausible.learn import partitions as partitions
 from plausible.learn import scores as scores
+from plausible.learn import sequences as sequences
 from plausible.learn import structures as structures
 from plausible.learn import undirected as undirected
 from plausible.learn import undirected_structures as undirected_structures
@@ -42,6 +43,7 @@ from plausible.learn.missingness import *
 from plausible.learn.mixtures import *
 from plausible.learn.partitions import *
 from plausible.learn.scores import *
+from plausible.learn.sequences import *
 from plausible.learn.structure_methods import METHODS as METHODS
 from plausible.learn.structures import *
 from plausible.learn.undirected import *

@@ -214,7 +214,7 @@ class HiddenMarkovModel(SequenceModel):
     def _read(self, rows: _Rows, sequence: str | None, time: str | None, gaps: str) -> Sequences:
         observed = self._observed_variables
         lone = observed[0].name if len(observed) == 1 else None
-        rows = _by_column(rows, [variable.name for variable in observed])
+        rows = by_column(rows, [variable.name for variable in observed])
         if lone == OBSERVATION:
             taken = {self.state.name, sequence, time, *(variable.name for variable in self.transition_inputs)}
             rows = _with_column(rows, lone, taken)
@@ -521,10 +521,10 @@ class HiddenMarkovModel(SequenceModel):
         return unrolled_chain(self.state, self.initial, self.transition, self.emission, steps)
 
 
-def _by_column(rows: Any, names: Sequence[str]) -> Any:
+def by_column(rows: Any, names: Sequence[str]) -> Any:
     """Matrices as columns: those that are observed, in their order."""
     if isinstance(rows, (list, tuple)) and any(np.ndim(each) == 2 for each in rows if isinstance(each, np.ndarray)):
-        return [_by_column(each, names) for each in rows]
+        return [by_column(each, names) for each in rows]
     if not isinstance(rows, np.ndarray) or rows.ndim != 2:
         return rows
     if rows.shape[1] != len(names):

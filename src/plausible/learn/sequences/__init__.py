@@ -1,0 +1,5 @@
+"""Learning from rows in time: hidden Markov models, Markov chains, classes of sequences."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
