@@ -151,7 +151,8 @@ def _table_of(sequences: Sequences, emission: Emission) -> Table:
     numbers = [variable for variable in emission.variables if variable.is_continuous]
     codes = np.empty((len(discrete), sequences.num_steps), dtype=np.int32)
     values = np.empty((len(numbers), sequences.num_steps))
-    for rows, variables in ((codes, discrete), (values, numbers)):
-        for row, variable in zip(rows, variables, strict=True):
-            row[:] = sequences.columns[variable.name]
+    for place, variable in enumerate(discrete):
+        codes[place] = sequences.columns[variable.name]
+    for place, variable in enumerate(numbers):
+        values[place] = sequences.columns[variable.name]
     return Table({variable.name: variable for variable in (*discrete, *numbers)}, codes, values)
