@@ -273,3 +273,11 @@ def test_objectives_that_look_at_rows_ask_for_them(objective):
     foreign = _pair("states")[1]
     with pytest.raises(NotSupported, match=r"PlainStatistics has no rows.*give a table"):
         learn_markov(FIELD_SCOPES, foreign, objective=objective, prior=GaussianPrior(1.0))
+
+
+def test_complete_data_are_counted_once_whatever_many_steps_follow():
+    """One batch of counts for a climb of many steps: the likelihood needs no more of the data."""
+    foreign = _pair("states")[1]
+    fit = learn_markov(FIELD_SCOPES, foreign, prior=GaussianPrior(1.0), tolerance=1e-9)
+    assert fit.num_steps > 5
+    assert foreign.num_batches == 1
