@@ -33,6 +33,7 @@ def run() -> str:
         _chain(),
         *_lassos(200, 1000),
         *_lassos(1000, 2000),
+        _neighbourhoods(100, 10_000),
         *_fields(),
     ]
     return table(["task", "ours s", "peer s", "ratio", "how good"], rows)
@@ -131,6 +132,43 @@ def _lassos(num_variables: int, num_rows: int) -> list[list[object]]:
         [name, ours, theirs, theirs / ours, told],
         [f"{name}, path of 20", path, None, None, f"{path / ours:.2g} of one"],
     ]
+
+
+def spins(num_variables: int, num_rows: int) -> NDArray[np.float64]:
+    """Rows of ±1 by twenty sweeps of Gibbs sampling, where each variable has about four neighbours."""
+    rng = np.random.default_rng(0)
+    coupling = rng.normal(scale=0.4, size=(num_variables,) * 2) * (rng.random((num_variables,) * 2) < 4 / num_variables)
+    coupling = np.triu(coupling, 1) + np.triu(coupling, 1).T
+    rows = rng.choice([-1.0, 1.0], size=(num_rows, num_variables))
+    for _ in range(20):
+        for place in range(num_variables):
+            odds = 2 * rows @ coupling[:, place]
+            rows[:, place] = np.where(rng.random(num_rows) < 1 / (1 + np.exp(-odds)), 1.0, -1.0)
+    return rows
+
+
+def _neighbourhoods(num_variables: int, num_rows: int) -> list[object]:
+    """An L1-penalised logistic regression of each variable on all others."""
+    from sklearn.linear_model import LogisticRegression
+
+    rows, strength = spins(num_variables, num_rows), 0.02
+    data = {f"X{place}": (column > 0).astype(int) for place, column in enumerate(rows.T)}
+    ours, found = _seconds(lambda: pb.learn.markov_structure(data, "neighbourhood", strength=strength, rule="or"))
+
+    def peer() -> set[frozenset[str]]:
+        edges = set()
+        for place in range(num_variables):
+            regression = LogisticRegression(
+                penalty="l1", solver="liblinear", C=1 / (strength * num_rows), intercept_scaling=10
+            ).fit(np.delete(rows, place, axis=1), rows[:, place])
+            others = np.delete(np.arange(num_variables), place)[regression.coef_[0] != 0]
+            edges |= {frozenset((f"X{place}", f"X{other}")) for other in others}
+        return edges
+
+    theirs, edges = _seconds(peer, 1)
+    apart = len(edges ^ {frozenset(map(str, edge)) for edge in found.graph.edges})
+    told = f"{found.graph.num_edges} edges, {apart} others than scikit-learn's, conditions to {found.kkt_residual:.0e}"
+    return [f"neighbourhoods, {num_variables} binary variables, {num_rows:,} rows", ours, theirs, theirs / ours, told]
 
 
 def _fields() -> list[list[object]]:
