@@ -109,8 +109,9 @@ def test_rows_in_tables_of_several_blocks_equal_the_full_product():
     np.testing.assert_allclose(sums[start : start + summed.size], summed.ravel(), atol=1e-10)
 
 
-def test_the_number_of_threads_changes_no_bit():
-    """One, two or five threads: the same totals, marginals and sums."""
+def test_the_number_of_threads_changes_no_bit(monkeypatch):
+    """One, two or five threads: the same totals, marginals and sums; threads are used however little there is to do."""
+    monkeypatch.setattr(batch, "_SMALL_WORK", 0)
     scopes, sizes = ((0, 1, 2), (2, 3), (3, 4, 0), (5, 1, 4), (4,)), (6, 5, 4, 3, 5, 3)
     program, sources = compile_program(scopes, sizes), flat(random_tables(scopes, sizes, 0, zeros=0.0))
     rows, weights = random_rows(sizes, 3000, 1), np.random.default_rng(2).random(3000)

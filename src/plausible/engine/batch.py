@@ -26,6 +26,8 @@ from plausible.kernels.tables import load
 _NUM_PARTS = 8
 _FEWEST_ROWS = 512
 _MOST_MESSAGES = 2**24
+#: Where the messages of all rows together have no more numbers, one thread does it all: to start others takes longer.
+_SMALL_WORK = 2**18
 #: Rows run on slices of tables that are kept, where these have no more entries than this in all; else on blocks.
 _KEPT_ENTRIES = 2**23
 #: The groups of prepared rows are kept from run to run, where rows times nodes are no more than this.
@@ -107,7 +109,7 @@ class PreparedRows:
         """Run the program for each row; see `answer_rows`."""
         job = _Job(self, sources, weights, self._tables(sources))
         totals = None if weights is None else np.zeros(self.program.num_entries)
-        width = max(1, min(threads or os.cpu_count() or 1, len(self.parts)))
+        width = max(1, min(threads or os.cpu_count() or 1, len(self.parts))) if self._is_large else 1
         with ExitStack() as stack:
             stack.enter_context(steady(len(self.parts)))
             run_all = map if width == 1 else stack.enter_context(ThreadPoolExecutor(width)).map
@@ -116,6 +118,11 @@ class PreparedRows:
                     if totals is not None:
                         totals += part_totals
         return RowAnswers(job.log_totals, None if self.target is None else job.marginals, totals)
+
+    @property
+    def _is_large(self) -> bool:
+        """Whether threads take less time than it takes to start them."""
+        return self.plan is None or len(self.rows) * int(self.plan.message_sizes.sum()) > _SMALL_WORK
 
     def _tables(self, sources: Floats) -> KeptTables | None:
         """The clique tables with the factors multiplied in; `None` where they are too large, or entries overflow."""
