@@ -70,6 +70,7 @@ from plausible.learn import Knowledge as Knowledge
 from plausible.learn import LaplacePrior as LaplacePrior
 from plausible.models import BayesianNetwork as BayesianNetwork
 from plausible.models import ConditionalRandomField as ConditionalRandomField
+from plausible.models import DynamicBayesianNetwork as DynamicBayesianNetwork
 from plausible.models import FactorGraph as FactorGraph
 from plausible.models import Feature as Feature
 from plausible.models import GaussianEmission as GaussianEmission

@@ -256,6 +256,18 @@ class CPD(Frozen, ABC):
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
         """The inverse of `to_record`."""
 
+    def over(self, variable: Variable, parents: tuple[Variable, ...]) -> Self:
+        """The same distribution over other variables, with as many states each in the same order.
+
+        Parameters
+        ----------
+        variable, parents
+            Those that stand where `variable` and `parents` of this one do.
+        """
+        if (*parents, variable) == self.scope:
+            return self
+        return type(self).from_record(variable, parents, self.to_record())
+
     # --- as a value ---
 
     def is_close(self, other: CPD, tolerance: float = 1e-9) -> bool:

@@ -268,6 +268,10 @@ class TableCPD(CPD):
         """The probabilities in a row, the child's state changing fastest."""
         return {"values": self.values.ravel().tolist()}
 
+    def over(self, variable: Variable, parents: tuple[Variable, ...]) -> TableCPD:
+        """The same table over other variables, with as many states each in the same order."""
+        return TableCPD._of(variable, parents, self.values)
+
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
         check_discrete(variable, parents, "A table")

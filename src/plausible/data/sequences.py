@@ -200,6 +200,20 @@ class Sequences:
         columns = {name: column[chosen] for name, column in self.columns.items()}
         return replace(self, columns=columns, soft=soft, steps=steps, index=None, _places=np.arange(len(chosen)))
 
+    def lengthened(self, num_steps: int) -> Sequences:
+        """The same with so many steps more at the end of each sequence, at which nothing is observed."""
+        starts = self.starts + num_steps * np.arange(len(self.starts))
+        moved = np.arange(self.num_steps) + num_steps * self.sequence_of
+        columns = {}
+        for name, column in self.columns.items():
+            columns[name] = np.full(int(starts[-1]), np.nan if column.dtype.kind == "f" else -1, dtype=column.dtype)
+            columns[name][moved] = column
+        soft = {name: SoftCells(moved[cells.steps], cells.weights) for name, cells in self.soft.items()}
+        rows = np.full(int(starts[-1]), -1)
+        rows[moved] = self.steps.rows
+        steps = Steps(starts, rows, self.labels, None)
+        return replace(self, columns=columns, soft=soft, steps=steps, index=None, _places=np.zeros(0, dtype=np.intp))
+
     # --- answers ---
 
     def frame(self, values: NDArray[Any], columns: Iterable[Any]) -> pd.DataFrame:

@@ -88,7 +88,12 @@ class TreeTooLarge(TooLarge):
 
 @lru_cache(maxsize=64)
 def compile_program(
-    scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axes | None = None, held: tuple[Axes, ...] = ()
+    scopes: tuple[Axes, ...],
+    sizes: tuple[int, ...],
+    order: Axes | None = None,
+    held: tuple[Axes, ...] = (),
+    roots: Axes = (),
+    leaves: Axes = (),
 ) -> Program:
     """Lay out the exact inference over factors with these scopes; cached by structure.
 
@@ -102,6 +107,8 @@ def compile_program(
         An elimination order; the cheapest of several greedy ones where left out.
     held
         Groups of variables that must share a clique, whatever the factors.
+    roots, leaves
+        Variables whose smallest clique is the root of its tree; or is none, where its tree has others.
 
     Raises
     ------
@@ -117,7 +124,9 @@ def compile_program(
         if order is None
         else Elimination(*eliminate(*joined, counts, MIN_NEIGHBORS, np.array(order, dtype=np.int64), 0, np.inf))
     )
-    members, member_starts, parents = join_cliques(run.order, run.cliques, run.clique_starts, counts)
+    rooting = counts.copy()
+    rooting[list(roots)], rooting[list(leaves)] = 0, MAX_TREE_ENTRIES
+    members, member_starts, parents = join_cliques(run.order, run.cliques, run.clique_starts, rooting)
     _check_size(run, members, member_starts, counts)
     block = BLOCK if runs_as_machine_code(collect) else WIDE_BLOCK
     cliques, operands, *arrays, weight_starts, extent = lay_out(

@@ -1,7 +1,8 @@
 """Arrow text: `"A -> B <-> C; D - E; F o-> G"`, the way people write graphs in a message.
 
 A statement is a chain of nodes joined by edges, or a lone node; statements end at `;`, `,` or a new line.
-A name with blanks or any of `- < > ; , " { }` in it, or a `'` at its beginning, stands in double quotes.
+A name with blanks or any of `- < > ; , " { }` in it, or a `'` at its beginning, stands in double quotes; `X[-1]`, which
+is X one step before, does not.
 Lines that begin with `# ` are comments, and a kind of graph may come first: `PAG: A o-> B`.
 """
 
@@ -26,7 +27,7 @@ _TOKEN = re.compile(
   | (?P<end>[;,\n])
   | (?P<edge>(?:<|o(?=-))?-{{1,2}}(?:>|o(?=[\s"]))?)
   | "(?P<quoted>(?:[^"\\]|\\.)*)"
-  | (?P<name>[^\s;,<>"{{}}'-][^\s;,<>"{{}}-]*)
+  | (?P<name>[^\s;,<>"{{}}'-](?:\[-\d+\]|[^\s;,<>"{{}}-])*)
     """,
     re.VERBOSE | re.MULTILINE,
 )

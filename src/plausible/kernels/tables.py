@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.kernels.blocks import Buffers, Layout, make_block, next_block, seek, sort_operands, view_of
+from plausible.kernels.blocks import SUM, Buffers, Layout, make_block, next_block, seek, sort_operands, view_of
 from plausible.kernels.jit import kernel
 from plausible.kernels.upward import SAFE_LOG
-from plausible.kernels.vectors import multiply_by, quotients, total_of
+from plausible.kernels.vectors import largest_of, multiply_by, quotients, total_of
 from plausible.kernels.views import accumulate, add
 
 
@@ -82,6 +82,40 @@ def _draw(row: Floats, level: float) -> int:
             if left < 0.0:
                 break
     return chosen
+
+
+@kernel
+def draw_states(layout: Layout, buffers: Buffers, levels: Floats, semiring: int, states: Ints) -> None:
+    """After `collect` of sums: one assignment drawn from the normalised product, by a level in [0, 1) for each clique.
+
+    Nothing is passed down: each clique's row, given the states above it, is made anew.
+    """
+    logs = semiring != SUM
+    for c in range(layout.cliques.size - 1, -1, -1):
+        clique = layout.cliques[c]
+        axes = layout.axes[clique.holds : clique.holds + clique.num_axes]
+        row = 0
+        for variable in axes[: clique.num_separator_axes]:
+            row = row * layout.sizes[variable] + states[variable]
+        num_mixed, num_flat, scale, has_base = sort_operands(layout, buffers, c, clique.last, logs)
+        first = row * clique.columns // clique.block
+        begin = row * clique.columns - first * clique.block
+        values = np.zeros(clique.columns)
+        seek(layout, buffers, c, first)
+        for b in range(max(1, clique.columns // clique.block)):
+            size = min(clique.columns, clique.block)
+            part = values[b * size : (b + 1) * size]
+            if make_block(layout, buffers, c, num_mixed, num_flat, scale, has_base, logs):
+                part[:] = buffers.block[begin : begin + size]
+            elif logs:
+                part[:] = -np.inf
+            next_block(layout, buffers.offsets, buffers.counters, c)
+        if logs:
+            values = np.exp(values - largest_of(values))
+        chosen = _draw(values, levels[c])
+        for i in range(clique.num_axes - 1, clique.num_separator_axes - 1, -1):
+            states[axes[i]] = chosen % layout.sizes[axes[i]]
+            chosen //= layout.sizes[axes[i]]
 
 
 @kernel(steps=lambda layout, tables, levels, states: 10 * levels.size)

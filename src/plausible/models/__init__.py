@@ -19,10 +19,12 @@ from plausible.models.markov_network import MarkovNetwork
 from plausible.models.network_parts import Notes, VariableNotes
 from plausible.models.satisfiability import CNF, Literal
 from plausible.models.sequences.cpd_emissions import CPDEmission
+from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
 from plausible.models.sequences.emissions import CategoricalEmission, Emission, ProductEmission
 from plausible.models.sequences.gaussian_emissions import GaussianEmission, GaussianMixtureEmission
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 from plausible.models.sequences.state_paths import OnlineFilter, StatePath
+from plausible.models.sequences.trajectory import Trajectory
 
 __all__ = [
     "CNF",
@@ -30,6 +32,7 @@ __all__ = [
     "CPDEmission",
     "CategoricalEmission",
     "ConditionalRandomField",
+    "DynamicBayesianNetwork",
     "Emission",
     "ExactEngine",
     "FactorGraph",
@@ -45,6 +48,7 @@ __all__ = [
     "OnlineFilter",
     "ProductEmission",
     "StatePath",
+    "Trajectory",
     "VariableNotes",
     "boltzmann_machine",
     "canonical_network",

@@ -238,10 +238,7 @@ def conditional_table(joint: Factor, child: str) -> TableCPD:
 
 def rebuilt(cpd: CPD, variables: Mapping[str, Variable]) -> CPD:
     """The same distribution over other variables with as many states each; `variables` is keyed by the old names."""
-    parents = tuple(variables[name] for name in cpd.parent_names)
-    if (*parents, variables[cpd.variable.name]) == cpd.scope:
-        return cpd
-    return type(cpd).from_record(variables[cpd.variable.name], parents, cpd.to_record())
+    return cpd.over(variables[cpd.variable.name], tuple(variables[name] for name in cpd.parent_names))
 
 
 def renamed_variables(variables: Mapping[str, Variable], names: Mapping[str, str]) -> dict[str, Variable]:

@@ -1,0 +1,417 @@
+"""What a dynamic Bayesian network is asked: beliefs at each step, best states, draws, all from rows in time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.base.options import Seed, check_count, generator_of
+from plausible.data.sequences import Sequences, SequencesLike
+from plausible.engine.run import Semiring
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.inference.budget import Budget, read_budget
+from plausible.models.sequences.interventions import intervened
+from plausible.models.sequences.observations import StepEvidence
+from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
+from plausible.models.sequences.slice_passes import SlicePasses
+from plausible.models.sequences.slice_program import Clusters, SliceProgram, compile_slice
+from plausible.models.sequences.slice_sampling import draw_rows
+from plausible.models.sequences.template import Template, lagged
+from plausible.models.sequences.trajectory import Trajectory
+from plausible.variables import State, Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Compiled slices that a network keeps.
+_MOST_KEPT = 16
+
+
+class DynamicAnswers(SequenceModel):
+    """The questions to a dynamic Bayesian network."""
+
+    __slots__ = ()
+
+    _template: Template
+    _compiled: dict[object, SliceProgram]
+
+    def filter(
+        self,
+        rows: SequencesLike,
+        *,
+        sequence: str | None = None,
+        time: str | None = None,
+        gaps: str = "refuse",
+        do: Mapping[str, State] | None = None,
+        engine: Any = None,
+        budget: Budget | None = None,
+    ) -> dict[str, pd.DataFrame]:
+        """P(X_t | what was observed up to step t), for each discrete variable: name -> frame with a column a state.
+
+        Exact by default, by the interface algorithm (Murphy 2002): linear in the number of steps.
+
+        Parameters
+        ----------
+        do
+            Variables that are set: "X" at all steps, "X[5]" in slice 5 of each sequence, from 0 on.
+        engine
+            What approximates the answer, such as `BoyenKoller()` or `ParticleFilter()`.
+        budget
+            What the tree of a slice may cost.
+        """
+        evidence = self._evidence(rows, sequence, time, gaps, do)
+        logs, marginals = self._beliefs(evidence, engine, budget, "filter")
+        refuse_impossible(evidence.sequences, logs)
+        return self._frames(evidence.sequences, marginals)
+
+    def smooth(
+        self,
+        rows: SequencesLike,
+        *,
+        sequence: str | None = None,
+        time: str | None = None,
+        gaps: str = "refuse",
+        do: Mapping[str, State] | None = None,
+        engine: Any = None,
+        budget: Budget | None = None,
+    ) -> dict[str, pd.DataFrame]:
+        """P(X_t | all that was observed), for each discrete variable: name -> frame with a column a state.
+
+        Parameters
+        ----------
+        do, engine, budget
+            As for `filter`.
+        """
+        evidence = self._evidence(rows, sequence, time, gaps, do)
+        logs, marginals = self._beliefs(evidence, engine, budget, "smooth")
+        refuse_impossible(evidence.sequences, logs)
+        return self._frames(evidence.sequences, marginals)
+
+    def joints(
+        self,
+        names: Sequence[str],
+        rows: SequencesLike,
+        *,
+        sequence: str | None = None,
+        time: str | None = None,
+        gaps: str = "refuse",
+        do: Mapping[str, State] | None = None,
+        budget: Budget | None = None,
+    ) -> pd.DataFrame:
+        """P(names_t | all that was observed): a row for each step, a column for each joint state.
+
+        Parameters
+        ----------
+        names
+            Variables of a slice, and of those before it, such as `["rain[-1]", "rain"]`. Where a slice has none before
+            it, the row is missing.
+
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.models import DynamicBayesianNetwork
+        >>> walk = DynamicBayesianNetwork(
+        ...     [TableCPD("X", [0.5, 0.5])], [TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], parents=["X[-1]"])]
+        ... )
+        >>> walk.joints(["X[-1]", "X"], {"X": [None, None, 1]}).round(3).iloc[1:]
+        X[-1]      0             1
+        X          0      1      0      1
+        1      0.265  0.118  0.059  0.559
+        2      0.000  0.324  0.000  0.676
+        """
+        import pandas as pd
+
+        evidence = self._evidence(rows, sequence, time, gaps, do)
+        wanted = [lagged(name) for name in names]
+        scope = [_discrete(evidence.template, one.name, self._place) for one in wanted]
+        named = tuple(map(str, wanted))
+        programs = self._programs(evidence, budget, together=(named,))
+        for one in wanted:
+            if str(one) not in programs[-1].variables:
+                raise InvalidArgument(f"{str(one)!r} lies further back than a slice depends on.")
+        self._check_possible(programs, evidence)
+        joints = SlicePasses.run(programs, evidence, lambda passes: passes.smoothed(named)).joints
+        joints[evidence.positions() < max(one.lag for one in wanted)] = np.nan
+        columns = pd.MultiIndex.from_product([variable.states for variable in scope], names=list(named))
+        return evidence.sequences.frame(joints, columns)
+
+    def predict(
+        self,
+        rows: SequencesLike,
+        steps: int = 1,
+        *,
+        sequence: str | None = None,
+        time: str | None = None,
+        gaps: str = "refuse",
+        do: Mapping[str, State] | None = None,
+        engine: Any = None,
+        budget: Budget | None = None,
+    ) -> dict[str, pd.DataFrame]:
+        """P(X_T+1), ..., P(X_T+steps) given all that was observed: name -> frame of the steps after the last ones.
+
+        Parameters
+        ----------
+        steps
+            How many steps to look ahead, after the last one of each sequence.
+        do, engine, budget
+            As for `filter`; a slice that is set may lie ahead.
+        """
+        check_count("steps", steps, 1)
+        if self._template.inputs:
+            raise InvalidArgument(
+                f"{self._template.inputs[0]!r} is an input, whose values in the steps ahead must be given: add rows "
+                "with them, the other cells empty, and ask filter."
+            )
+        sequences = self._read(rows, sequence, time, gaps)
+        evidence = intervened(self._template, sequences.lengthened(steps), do, self._place)
+        logs, marginals = self._beliefs(evidence, engine, budget, "filter")
+        refuse_impossible(evidence.sequences, logs)
+        ends = evidence.sequences.starts[1:]
+        ahead = (ends[:, None] - steps + np.arange(steps)).ravel()
+        shape = (sequences.num_sequences, steps, -1)
+        values = marginals[ahead].reshape(shape) if len(ahead) else np.zeros((0, steps, marginals.shape[1]))
+        return {
+            variable.name: sequences.ahead(values[:, :, start:end], variable.states)
+            for variable, start, end in self._columns()
+        }
+
+    # --- best states and draws ---
+
+    def mpe(
+        self,
+        rows: SequencesLike,
+        *,
+        sequence: str | None = None,
+        time: str | None = None,
+        gaps: str = "refuse",
+        do: Mapping[str, State] | None = None,
+        budget: Budget | None = None,
+    ) -> Trajectory:
+        """Find the most probable states of all discrete variables at all steps together.
+
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.models import DynamicBayesianNetwork
+        >>> walk = DynamicBayesianNetwork(
+        ...     [TableCPD("X", [0.5, 0.5])], [TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], parents=["X[-1]"])]
+        ... )
+        >>> walk.mpe({"X": [0, None, None, 1]})["X"].tolist()
+        [0, 0, 0, 1]
+        """
+        evidence = self._evidence(rows, sequence, time, gaps, do)
+        programs = self._programs(evidence, budget, for_maxima=True)
+        self._check_possible(programs, evidence)
+
+        def ask(passes: SlicePasses) -> tuple[float, Any]:
+            return float(passes.log_likelihoods().sum()), passes.traced()
+
+        total, states = SlicePasses.run(programs, evidence, ask, Semiring.MAX)
+        return Trajectory(self._named(evidence.sequences, states), total)
+
+    def k_best(
+        self,
+        k: int,
+        rows: SequencesLike,
+        *,
+        sequence: str | None = None,
+        time: str | None = None,
+        gaps: str = "refuse",
+        do: Mapping[str, State] | None = None,
+        budget: Budget | None = None,
+    ) -> list[Trajectory]:
+        """Find the k most probable trajectories of one sequence, best first; by the network unrolled over its steps."""
+        sequences = self._read(rows, sequence, time, gaps)
+        if sequences.num_sequences != 1 or not sequences.num_steps:
+            raise InvalidArgument(
+                f"k_best is asked about one sequence, and these rows have {sequences.num_sequences}: ask about each."
+            )
+        network = self.unroll(sequences.num_steps)  # type: ignore[attr-defined]
+        findings = unrolled_findings(sequences)
+        settings = {
+            name if "[" in name else f"{name}[{at}]": state
+            for name, state in (do or {}).items()
+            for at in range(sequences.num_steps)
+        }
+        found = network.k_best(k, findings, do=settings or None, budget=budget)
+        names = [variable.name for variable, _, _ in self._columns()]
+        trajectories = []
+        for assignment in found:
+            columns = [[assignment[f"{name}[{at}]"] for at in range(sequences.num_steps)] for name in names]
+            cells = np.empty((sequences.num_steps, len(names)), dtype=object)
+            for place, column in enumerate(columns):
+                cells[:, place] = column
+            trajectories.append(Trajectory(sequences.frame(cells, names), assignment.log_probability))
+        return trajectories
+
+    def sample_posterior(
+        self,
+        rows: SequencesLike,
+        num_paths: int = 1,
+        seed: Seed = None,
+        *,
+        sequence: str | None = None,
+        time: str | None = None,
+        gaps: str = "refuse",
+        do: Mapping[str, State] | None = None,
+        budget: Budget | None = None,
+    ) -> list[pd.DataFrame]:
+        """Draw trajectories of all discrete variables from what the observations leave: frames like those of `mpe`."""
+        check_count("num_paths", num_paths, 0)
+        evidence = self._evidence(rows, sequence, time, gaps, do)
+        programs = self._programs(evidence, budget)
+        self._check_possible(programs, evidence)
+        generators = generator_of(seed).spawn(num_paths)
+        paths = [SlicePasses.run(programs, evidence, lambda passes, g=g: passes.traced(g)) for g in generators]
+        return [self._named(evidence.sequences, states) for states in paths]
+
+    def sample(
+        self,
+        length: int,
+        seed: Seed = None,
+        *,
+        sequences: int | None = None,
+        inputs: SequencesLike | None = None,
+        do: Mapping[str, State] | None = None,
+    ) -> pd.DataFrame:
+        """Draw rows in time: a row for each step, a column for each variable.
+
+        Parameters
+        ----------
+        sequences
+            How many to draw; the columns "sequence" and "time" come first then.
+        inputs
+            The values of inputs, a row for each step, where the network has inputs.
+        do
+            As for `filter`.
+        """
+        check_count("length", length, 0)
+        if sequences is not None:
+            check_count("sequences", sequences, 0)
+        return draw_rows(self._template, length, generator_of(seed), sequences, inputs, do, self._place)
+
+    # --- how it is asked ---
+
+    def _step_log_likelihoods(self, sequences: Sequences) -> Floats:
+        evidence = intervened(self._template, sequences, None, self._place)
+        evidence.check()
+        programs = self._programs(evidence, None)
+        return SlicePasses.run(programs, evidence, SlicePasses.log_likelihoods)
+
+    def _evidence(
+        self,
+        rows: SequencesLike,
+        sequence: str | None,
+        time: str | None,
+        gaps: str,
+        do: Mapping[str, State] | None,
+    ) -> StepEvidence:
+        evidence = intervened(self._template, self._read(rows, sequence, time, gaps), do, self._place)
+        evidence.check()
+        return evidence
+
+    def _programs(
+        self,
+        evidence: StepEvidence,
+        budget: Budget | None,
+        *,
+        clusters: Clusters | None = None,
+        together: tuple[tuple[str, ...], ...] = (),
+        for_maxima: bool = False,
+    ) -> list[SliceProgram]:
+        """The compiled slices; those of the network itself are kept."""
+        observed, varying = evidence.observed, tuple(sorted(evidence.settings))
+        programs = []
+        for number in range(len(evidence.template.slices)):
+            key = (number, observed, varying, clusters, together, for_maxima, budget)
+            is_own = evidence.template is self._template
+            program = self._compiled.get(key) if is_own else None
+            if program is None:
+                program = compile_slice(
+                    *(evidence.template, number),
+                    observed=observed,
+                    varying=varying,
+                    clusters=clusters,
+                    together=together,
+                    for_maxima=for_maxima,
+                    budget=read_budget(budget),
+                )
+                if is_own:
+                    while len(self._compiled) >= _MOST_KEPT:
+                        self._compiled.pop(next(iter(self._compiled)), None)
+                    self._compiled[key] = program
+            programs.append(program)
+        return programs
+
+    def _beliefs(
+        self, evidence: StepEvidence, engine: Any, budget: Budget | None, question: str
+    ) -> tuple[Floats, Floats]:
+        """The log-likelihoods of steps, and the beliefs of all discrete variables side by side."""
+        if engine is not None:
+            answer: tuple[Floats, Floats] = getattr(engine, f"_{question}")(self, evidence, budget)
+            return answer
+        programs = self._programs(evidence, budget)
+        if question == "filter":
+            logs, beliefs = SlicePasses.run(programs, evidence, SlicePasses.filtered)
+            return logs, beliefs.marginals
+        self._check_possible(programs, evidence)
+        beliefs = SlicePasses.run(programs, evidence, SlicePasses.smoothed)
+        return np.zeros(0), beliefs.marginals
+
+    def _check_possible(self, programs: Sequence[SliceProgram], evidence: StepEvidence) -> None:
+        """Refuse observations that are impossible."""
+        refuse_impossible(evidence.sequences, SlicePasses.run(programs, evidence, SlicePasses.log_likelihoods))
+
+    def _columns(self) -> list[tuple[Variable, int, int]]:
+        """The discrete variables, and where the states of each lie in a row of beliefs."""
+        found, start = [], 0
+        for variable in self._template.variables.values():
+            if not variable.is_continuous:
+                found.append((variable, start, start + variable.num_states))
+                start += variable.num_states
+        return found
+
+    def _frames(self, sequences: Sequences, marginals: Floats) -> dict[str, pd.DataFrame]:
+        return {
+            variable.name: sequences.frame(marginals[:, start:end], variable.states)
+            for variable, start, end in self._columns()
+        }
+
+    def _named(self, sequences: Sequences, states: Any) -> pd.DataFrame:
+        """Positions of states as the states themselves."""
+        import pandas as pd
+
+        named = {}
+        for place, (variable, _, _) in enumerate(self._columns()):
+            known = np.empty(variable.num_states, dtype=object)
+            known[:] = variable.states
+            named[variable.name] = sequences.series(known[states[:, place]]).infer_objects()
+        return pd.DataFrame(named)
+
+
+def _discrete(template: Template, name: str, place: str) -> Variable:
+    if name not in template.variables:
+        raise UnknownVariable.named(name, template.variables, place)
+    variable = template.variables[name]
+    if variable.is_continuous:
+        raise InvalidArgument(f"{name!r} is continuous: a joint is asked for of variables with states.")
+    return variable
+
+
+def unrolled_findings(sequences: Sequences) -> dict[str, Any]:
+    """The observations of one sequence as evidence of the network unrolled over its steps."""
+    from plausible.variables.evidence import likelihood
+
+    findings: dict[str, Any] = {}
+    for name, column in sequences.columns.items():
+        variable = sequences.variables[name]
+        for at, cell in enumerate(column.tolist()):
+            if variable.is_continuous and not math.isnan(cell):
+                findings[f"{name}[{at}]"] = cell
+            elif not variable.is_continuous and cell >= 0:
+                findings[f"{name}[{at}]"] = variable.states[cell]
+        if name in sequences.soft:
+            cells = sequences.soft[name]
+            for at, weights in zip(cells.steps.tolist(), cells.weights, strict=True):
+                findings[f"{name}[{at}]"] = likelihood(weights)
+    return findings

@@ -1,0 +1,164 @@
+"""What rows in time say to the trees of slices: codes, likelihoods, and factors that differ from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from plausible.base.arrays import Codes, Floats, Ints
+from plausible.cpds import CPD
+from plausible.data.sequences import Sequences
+from plausible.engine.run import Semiring
+from plausible.errors import InvalidModel, NotSupported
+from plausible.kernels.slices import Observations
+from plausible.models.sequences.slice_program import SliceProgram
+from plausible.models.sequences.template import Template, lagged
+from plausible.variables import Variable
+
+#: Likelihoods of one step whose logarithms are further apart than this are taken as logarithms.
+_MAX_SPREAD = 600.0
+
+
+class Risky(Exception):  # noqa: N818  # a signal, which no user sees
+    """Numbers could vanish: the run has to be made on logarithms."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepEvidence:
+    """All that is known of some sequences, to be handed out by stretches of steps."""
+
+    template: Template
+    sequences: Sequences
+    #: Name -> slice -> the distribution that the variable has there in place of its own, `None` for none at all.
+    settings: Mapping[str, Mapping[int, CPD | None]] = field(default_factory=dict)
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """The discrete variables that are observed somewhere."""
+        named = self.sequences.columns.items()
+        return tuple(
+            name
+            for name, codes in named
+            if not self.template.variables[name].is_continuous
+            and (name in self.sequences.soft or bool((codes >= 0).any()))
+        )
+
+    def check(self) -> None:
+        """Refuse steps at which an input, or a number that others depend on, is not known."""
+        for name in self.template.inputs:
+            column = self.sequences.columns.get(name)
+            if column is None:
+                raise InvalidModel(f"{name!r} is an input of this network: the rows must have a column of it.")
+            missing = np.isnan(column) if column.dtype.kind == "f" else column < 0
+            if missing.any():
+                where = self.sequences.where(int(np.argmax(missing)))
+                raise InvalidModel(f"{name!r} is an input of this network, and {where} has no value of it.")
+
+    def positions(self) -> Ints:
+        """How many steps each step is behind the first of its sequence."""
+        lengths = np.diff(self.sequences.starts)
+        return np.arange(self.sequences.num_steps) - np.repeat(self.sequences.starts[:-1], lengths)
+
+    def stretch(self, slice_: SliceProgram, first: int, last: int, runs: Ints, semiring: Semiring) -> _Stretch:
+        """What the tree of a slice is told of steps from the first up to the last."""
+        codes, weights = self._codes(slice_, first, last, semiring)
+        steps = np.concatenate([np.zeros(0, np.int64), *(np.arange(a, b) for a, b in runs.tolist())])
+        pieces, scales = [np.zeros((last - first, 0))], np.zeros(last - first)
+        for cpd in slice_.varying if len(steps) else ():
+            table, peaks = self._factors(cpd, first + steps, semiring)
+            whole = np.zeros((last - first, table.shape[1]))
+            whole[steps] = table
+            scales[steps] += peaks
+            pieces.append(whole)
+        return _Stretch(Observations(codes, weights, np.concatenate(pieces, axis=1)), scales)
+
+    def _codes(self, slice_: SliceProgram, first: int, last: int, semiring: Semiring) -> tuple[Codes, Floats]:
+        codes = np.empty((last - first, len(slice_.observed)), dtype=np.int32)
+        width = max((slice_.variables[name].num_states for name in slice_.observed), default=1)
+        rows, used = [np.zeros((0, width))], 0
+        for place, name in enumerate(slice_.observed):
+            codes[:, place] = self.sequences.columns[name][first:last]
+            if name in self.sequences.soft:
+                cells = self.sequences.soft[name]
+                here = (cells.steps >= first) & (cells.steps < last)
+                weights = np.zeros((int(here.sum()), width))
+                weights[:, : cells.weights.shape[1]] = cells.weights[here]
+                codes[cells.steps[here] - first, place] = -2 - used - np.arange(len(weights))
+                used += len(weights)
+                rows.append(weights)
+        likelihoods = np.concatenate(rows)
+        if semiring == Semiring.SUM:
+            return codes, likelihoods
+        with np.errstate(divide="ignore"):
+            return codes, np.log(likelihoods)
+
+    def _factors(self, cpd: CPD, steps: Ints, semiring: Semiring) -> tuple[Floats, Floats]:
+        """The factor of a distribution at some steps, a row each, and the logarithms of what was taken out of each."""
+        discrete = [variable for variable in cpd.scope if not variable.is_continuous]
+        logs = self._logs(cpd, discrete, steps)
+        for at, other in self.settings.get(cpd.variable.name, {}).items():
+            there = self.positions()[steps] == at
+            if there.any():
+                logs[there] = 0.0 if other is None else self._logs(other, discrete, steps[there])
+        peaks = logs.max(axis=1)
+        shifts = np.where(np.isfinite(peaks), peaks, 0.0)
+        logs -= shifts[:, None]
+        if semiring != Semiring.SUM:
+            return logs, shifts
+        lowest = np.where(np.isneginf(logs), 0.0, logs).min(initial=0.0)
+        if lowest < -_MAX_SPREAD:
+            raise Risky
+        return np.exp(logs), shifts
+
+    def _logs(self, cpd: CPD, discrete: list[Variable], steps: Ints) -> Floats:
+        """log P of one value, or of each, at some steps, over the states of the discrete variables of `discrete`."""
+        columns = {}
+        for place, variable in enumerate(discrete):
+            shape = [1, *(1 for _ in discrete)]
+            shape[place + 1] = variable.num_states
+            columns[variable.name] = np.arange(variable.num_states).reshape(shape)
+        unknown = np.zeros(len(steps), dtype=np.bool_)
+        for variable in cpd.scope:
+            if variable.is_continuous:
+                values = self._numbers(variable.name, steps)
+                missing = np.isnan(values)
+                if missing.any() and (variable != cpd.variable or self._has_children(variable.name)):
+                    self._refuse_missing(variable.name, steps[missing])
+                unknown |= missing
+                columns[variable.name] = np.where(missing, 0.0, values).reshape(-1, *(1 for _ in discrete))
+        logs = np.broadcast_to(cpd.log_probability(columns), [len(steps), *(v.num_states for v in discrete)])
+        table = np.array(logs).reshape(len(steps), -1)
+        table[unknown] = 0.0  # a number that nothing depends on, and that is not known, says nothing
+        return table
+
+    def _numbers(self, text: str, steps: Ints) -> Floats:
+        name, lag = lagged(text)
+        if name not in self.sequences.columns:
+            return np.full(len(steps), np.nan)
+        return np.asarray(self.sequences.columns[name][steps - lag])
+
+    def _has_children(self, name: str) -> bool:
+        return any(
+            parent.name == name
+            for number in range(len(self.template.slices))
+            for parents in self.template.parents_at(number).values()
+            for parent in parents
+        )
+
+    def _refuse_missing(self, text: str, steps: Ints) -> None:
+        name, lag = lagged(text)
+        raise NotSupported(
+            f"{name!r} is continuous and not observed in {self.sequences.where(int(steps[0]) - lag)}, and others depend "
+            "on it: exact answers need its value. engine=ParticleFilter() draws it; a LinearDynamicalSystem has exact "
+            "answers where all is Gaussian."
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stretch:
+    """What one tree is told of a stretch of steps."""
+
+    seen: Observations
+    scales: Floats  # of each step the logarithm of what was taken out of its factors
