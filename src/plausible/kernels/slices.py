@@ -52,7 +52,7 @@ class Joint(NamedTuple):
 
     clique: int
     strides: Ints
-    view: Ints
+    lie: Ints
 
 
 @inlined_kernel
@@ -180,7 +180,7 @@ def _tell(
     distribute(layout, buffers, wanted, np.arange(count), semiring, tables, table_starts, 1.0)
     read_marginals(layout, buffers, told, beliefs)
     if joint.clique >= 0:
-        read_joint(layout, buffers, joint.clique, semiring, joint.strides, joint.view, joints)
+        read_joint(layout, buffers, joint.clique, semiring, joint.strides, joint.lie, joints)
 
 
 @kernel(steps=lambda layout, buffers, piece, seen, runs, *_: 200 * buffers.live.size * len(seen.codes))

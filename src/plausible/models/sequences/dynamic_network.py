@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from plausible.base.hints import NETWORK_HINTS, Hinted
 from plausible.base.options import check_count
 from plausible.base.records import TextTable, html_page
-from plausible.cpds import CPD
+from plausible.cpds import CPD, KINDS
 from plausible.errors import InvalidModel, counted
 from plausible.graphs import DAG
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.network_parts import Notes, states_cell, title_of
 from plausible.models.sequences.dynamic_answers import DynamicAnswers
+from plausible.models.sequences.sequence_model import variable_of, variable_record
 from plausible.models.sequences.template import Lagged, Template, lagged
 from plausible.variables import Variable
 
@@ -48,13 +49,14 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
     ...     ],
     ... )
     >>> umbrella.graph
-    DAG('rain[-1] -> rain -> umbrella')
+    DAG('rain[-1] -> rain; rain -> umbrella')
     >>> umbrella.filter({"umbrella": ["up", "up"]})["rain"].round(3)
          yes     no
     0  0.818  0.182
     1  0.883  0.117
     """
 
+    kind: ClassVar[str] = "dynamic-bayesian-network"
     __slots__ = ("_compiled", "_template", "notes")
 
     _hints = NETWORK_HINTS
@@ -190,6 +192,25 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
     def _inputs(self) -> list[Variable]:
         return [self._template.variables[name] for name in self._template.inputs]
 
+    # --- files ---
+
+    def to_record(self) -> dict[str, Any]:
+        """The variables of a slice and the distributions of all, as files have them."""
+        return {
+            "variables": [variable_record(variable) for variable in self._template.variables.values()],
+            "inputs": list(self._template.inputs),
+            "initial": [[_cpd_record(cpd) for cpd in cpds.values()] for cpds in self._template.slices[:-1]],
+            "transition": [_cpd_record(cpd) for cpd in self._template.later.values()],
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> DynamicBayesianNetwork:
+        """The inverse of `to_record`."""
+        variables = {one["name"]: variable_of(one) for one in record["variables"]}
+        inputs = [variables[name] for name in record.get("inputs", ())]
+        initial = [[_cpd_of(one, variables) for one in part] for part in record["initial"]]
+        return cls(initial, [_cpd_of(one, variables) for one in record["transition"]], inputs=inputs)
+
     # --- as a value ---
 
     def __len__(self) -> int:
@@ -230,6 +251,16 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
             told = ("", "input") if cpd is None else (", ".join(cpd.parent_names), cpd.kind)
             rows.append((name, states_cell(variable), *told))
         return TextTable(("variable", "states", "parents", "distribution"), tuple(rows), 4, 0)
+
+
+def _cpd_record(cpd: CPD) -> dict[str, Any]:
+    return {"variable": cpd.variable.name, "parents": list(cpd.parent_names), "kind": cpd.kind, **cpd.to_record()}
+
+
+def _cpd_of(record: Mapping[str, Any], variables: Mapping[str, Variable]) -> CPD:
+    parts = {key: part for key, part in record.items() if key not in ("variable", "parents", "kind")}
+    parents = tuple(variables[lagged(text).name].renamed(text) for text in record["parents"])
+    return KINDS[record["kind"]].from_record(variables[record["variable"]], parents, parts)
 
 
 def _rebuilt(

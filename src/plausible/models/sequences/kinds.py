@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 from plausible.models.sequences.sequence_model import SequenceModel
 
-_KNOWN: tuple[type[SequenceModel], ...] = (HiddenMarkovModel,)
+_KNOWN: tuple[type[SequenceModel], ...] = (DynamicBayesianNetwork, HiddenMarkovModel)
 #: Name in files -> class.
 SEQUENCE_KINDS: Mapping[str, type[SequenceModel]] = MappingProxyType({known.kind: known for known in _KNOWN})

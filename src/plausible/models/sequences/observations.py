@@ -21,7 +21,7 @@ from plausible.variables import Variable
 _MAX_SPREAD = 600.0
 
 
-class Risky(Exception):  # noqa: N818  # a signal, which no user sees
+class Risky(Exception):  # a signal, which no user sees
     """Numbers could vanish: the run has to be made on logarithms."""
 
 
@@ -150,9 +150,9 @@ class StepEvidence:
     def _refuse_missing(self, text: str, steps: Ints) -> None:
         name, lag = lagged(text)
         raise NotSupported(
-            f"{name!r} is continuous and not observed in {self.sequences.where(int(steps[0]) - lag)}, and others depend "
-            "on it: exact answers need its value. engine=ParticleFilter() draws it; a LinearDynamicalSystem has exact "
-            "answers where all is Gaussian."
+            f"{name!r} is continuous and not observed in {self.sequences.where(int(steps[0]) - lag)}, and others "
+            "depend on it: exact answers need its value. engine=ParticleFilter() draws it; a LinearDynamicalSystem has "
+            "exact answers where all is Gaussian."
         )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Codes, Floats, Ints
 from plausible.engine.run import Semiring, Workspace
 from plausible.kernels.jit import steady
 from plausible.kernels.slices import Joint, pass_backward, pass_forward, trace_back
@@ -78,7 +78,7 @@ class SlicePasses:
         self._backward(lambda span, carry: self._smooth(span, carry, joint, tables, beliefs))
         return beliefs
 
-    def traced(self, generator: np.random.Generator | None = None) -> Floats:
+    def traced(self, generator: np.random.Generator | None = None) -> Codes:
         """The best states of all variables at each step; drawn from what the observations leave with a generator."""
         states = np.empty((self.num_steps, self.programs[0].num_told), dtype=np.int32)
         self._backward(lambda span, carry: self._trace(span, carry, generator, states))
@@ -156,8 +156,19 @@ class SlicePasses:
             told = self.evidence.stretch(program, first, last, runs, self.semiring)
             self._clear(program, work)
             is_risky = pass_forward(
-                *(program.program.layout, work.buffers, program.piece, told.seen, runs, int(self.semiring)),
-                *(program.follows, tells, self._joint(program, joint), messages, logs, marginals, joints),
+                program.program.layout,
+                work.buffers,
+                program.piece,
+                told.seen,
+                runs,
+                int(self.semiring),
+                program.follows,
+                tells,
+                self._joint(program, joint),
+                messages,
+                logs,
+                marginals,
+                joints,
             )
             if is_risky:
                 raise Risky
@@ -228,17 +239,25 @@ class SlicePasses:
             told = self.evidence.stretch(program, first, last, runs, self.semiring)
             cliques = program.program.layout.cliques
             is_risky = pass_backward(
-                *(program.program.layout, work.buffers, program.piece, told.seen, runs, int(self.semiring)),
-                *(self._joint(program, joint), messages, answers),
+                program.program.layout,
+                work.buffers,
+                program.piece,
+                told.seen,
+                runs,
+                int(self.semiring),
+                self._joint(program, joint),
+                messages,
+                answers,
                 np.zeros(0) if tables is None else tables[number],
                 np.full(len(cliques), -1) if keeps else np.array(cliques["table"]),
-                *(marginals, joints),
+                marginals,
+                joints,
             )
             if is_risky:
                 raise Risky
         return answers[0].copy()
 
-    def _trace(self, span: _Span, back: Floats, generator: np.random.Generator | None, states: Ints) -> Floats:
+    def _trace(self, span: _Span, back: Floats, generator: np.random.Generator | None, states: Codes) -> Floats:
         first, last, messages = span
         chosen = np.full(last - first + 1, -1, dtype=np.int64)
         if len(back) and last not in self.evidence.sequences.starts:
@@ -251,14 +270,22 @@ class SlicePasses:
             told = self.evidence.stretch(program, first, last, runs, self.semiring)
             shape = (last - first, program.program.num_cliques)
             is_risky = trace_back(
-                *(program.program.layout, work.buffers, program.piece, told.seen, runs, int(self.semiring)),
+                program.program.layout,
+                work.buffers,
+                program.piece,
+                told.seen,
+                runs,
+                int(self.semiring),
                 program.sides(program.incoming, 1),
                 np.zeros((1, 1)) if generator is None else generator.random(shape),
-                *(messages, chosen, states[first:last]),
+                messages,
+                chosen,
+                states[first:last],
             )
             if is_risky:
                 raise Risky
-        return chosen[:1].astype(np.float64)
+        place: Floats = chosen[:1].astype(np.float64)
+        return place
 
 
 class _Span(NamedTuple):

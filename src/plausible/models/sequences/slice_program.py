@@ -126,6 +126,7 @@ def compile_slice(
     cpds = template.slices[number]
     changing = tuple(cpd for name, cpd in cpds.items() if name in varying or _has_number(cpd))
     fixed = [cpd for cpd in cpds.values() if cpd not in changing]
+    _check_messages((*incoming, *outgoing), template, budget)
     lowered = lower(fixed, variables, {}, tables_up_to=_WHOLE_TABLES if for_maxima else 0)
     factors = [*lowered.factors, *(_placeholder(cpd) for cpd in changing)]
     num_varying = len(lowered.factors)
@@ -214,18 +215,30 @@ def _compiled(
             raise too_large(error.entries, error.clique, error.clique_entries, list(variables)) from None
         budget.check(program, list(variables))
     except TooLarge as error:
-        passed = [str(one) for cluster in outgoing for one in cluster]
-        entries = math.prod(variables[name].num_states for name in passed)
-        raise TooLarge(
-            f"{error.args[0].partition(' Raise ')[0]} What one slice hands on to the next, ({', '.join(passed)}), has "
-            f"{entries:.3g} joint states.",
-            remedies=(
-                Remedy("approximate with ", Argument("engine", Call("BoyenKoller"))),
-                Remedy("or ", Argument("engine", Call("ParticleFilter"))),
-                Remedy("raise ", Argument("budget")),
-            ),
-        ) from None
+        raise _too_much(error.args[0].partition(" Raise ")[0] + " ", outgoing, variables) from None
     return program
+
+
+def _check_messages(clusters: Clusters, template: Template, budget: Budget) -> None:
+    """Refuse messages that would not fit, before they are made."""
+    for cluster in clusters:
+        if not budget.holds(math.prod(template.variables[one.name].num_states for one in cluster)):
+            raise _too_much("", (cluster,), {str(one): template.variables[one.name] for one in cluster})
+
+
+def _too_much(reason: str, clusters: Clusters, variables: Mapping[str, Variable]) -> TooLarge:
+    """The error that names what passes between slices."""
+    passed = [str(one) for cluster in clusters for one in cluster]
+    entries = math.prod(variables[name].num_states for name in passed)
+    shown = ", ".join(passed[:8]) + (", ..." if len(passed) > 8 else "")
+    return TooLarge(
+        f"{reason}What one slice hands on to the next, ({shown}), has {float(entries):.3g} joint states.",
+        remedies=(
+            Remedy("approximate with ", Argument("engine", Call("BoyenKoller"))),
+            Remedy("with ", Argument("engine", Call("ParticleFilter"))),
+            Remedy("raise ", Argument("budget")),
+        ),
+    )
 
 
 class _Places:

@@ -58,9 +58,7 @@ def draw_rows(
     return frame
 
 
-def _given(
-    template: Template, length: int, number: int, inputs: SequencesLike | None, place: str
-) -> Sequences:
+def _given(template: Template, length: int, number: int, inputs: SequencesLike | None, place: str) -> Sequences:
     """The rows of inputs, the same for all sequences; rows without columns where there are none."""
     steps = Steps.of_lengths([length] * number)
     if inputs is None:
@@ -73,7 +71,7 @@ def _given(
     read = Sequences.read(inputs, known, place=place)
     if read.num_steps != length or read.num_sequences != 1:
         raise InvalidArgument(
-            f"inputs= has {read.num_steps} rows in {read.num_sequences} sequences; it takes {length}, one for each step."
+            f"inputs= has {read.num_steps} rows in {read.num_sequences} sequences; it takes {length}, one a step."
         )
     columns = {name: np.tile(column, number) for name, column in read.columns.items()}
     return Sequences(read.variables, columns, {}, steps, None)
@@ -151,8 +149,6 @@ def _by_slice(evidence: StepEvidence, generator: np.random.Generator) -> dict[st
             chosen = setting.get(at, cpd)
             if chosen is None:
                 continue  # a number that is set
-            rows = {
-                text: columns[lagged(text).name][starts + at - lagged(text).lag] for text in chosen.parent_names
-            }
+            rows = {text: columns[lagged(text).name][starts + at - lagged(text).lag] for text in chosen.parent_names}
             columns[name][starts + at] = chosen.quantile(rows, generator.random(len(starts)))
     return columns

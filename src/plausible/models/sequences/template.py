@@ -54,7 +54,7 @@ class Template:
     slices: tuple[Mapping[str, CPD], ...]
 
     @classmethod
-    def read(cls, initial: Iterable[Any], transition: Iterable[Any], inputs: Iterable[Variable]) -> Template:
+    def read(cls, initial: Any, transition: Any, inputs: Iterable[Variable]) -> Template:
         """Check the parts of a network over time and put them together."""
         given = read_inputs(inputs)
         later = _by_child(_cpds("transition", transition))
@@ -167,7 +167,9 @@ def _first_slices(listed: list[tuple[int, CPD]]) -> list[dict[str, CPD]]:
     for number, cpd in listed:
         name, index = indexed(cpd.variable.name)
         if index is not None and index < 0:
-            raise InvalidModel(f"initial= has a CPD of {cpd.variable.name!r}: slices are numbered from 0 on, {name}[0].")
+            raise InvalidModel(
+                f"initial= has a CPD of {cpd.variable.name!r}: slices are numbered from 0 on, {name}[0]."
+            )
         at = number if index is None else index
         while len(slices) <= at:
             slices.append({})
@@ -208,8 +210,8 @@ def _bound(cpd: CPD, at: int | None, variables: Mapping[str, Variable]) -> CPD:
             raise UnknownVariable.named(parent.name, variables, where)
         if at is not None and parent.lag > at:
             raise InvalidModel(
-                f"{name!r} in slice {at} has the parent {text!r}, which lies before the first slice. initial= tells the "
-                "first slices without it; a CPD with this parent belongs in transition=."
+                f"{name!r} in slice {at} has the parent {text!r}, which lies before the first slice. initial= tells "
+                "the first slices without it; a CPD with this parent belongs in transition=."
             )
         named[text] = variables[parent.name].renamed(text)
         parents.append(variables[parent.name].renamed(str(parent)))
