@@ -146,14 +146,24 @@ def _pass_on(layout: Layout, buffers: Buffers, piece: Slice, message: Floats, se
 
 @inlined_kernel
 def _pass_back(layout: Layout, buffers: Buffers, piece: Slice, message: Floats, semiring: int) -> None:
-    """Write what each incoming clique is answered, the largest number being one."""
+    """Write what each incoming clique makes of its message, but for the message itself, the largest number being one.
+
+    What the message rules out does not matter.
+    """
     begin = 0
     for i in range(piece.incoming.shape[0]):
         clique = layout.cliques[piece.incoming[i, 1]]
-        length = layout.operands[piece.incoming[i, 0]].length
+        operand = layout.operands[piece.incoming[i, 0]]
+        length = operand.length
         part = message[begin : begin + length]
         for row in range(length):
-            part[piece.incoming_places[begin + row]] = buffers.store[clique.ratio + row]
+            place = piece.incoming_places[begin + row]
+            given = buffers.store[operand.start + place]
+            below, above = buffers.store[clique.message + row], buffers.store[clique.ratio + row]
+            if semiring == SUM:
+                part[place] = below * above / given if given > 0.0 else 0.0
+            else:
+                part[place] = below + above - given if given > -np.inf else -np.inf
         peak = largest_of(part)
         if semiring == SUM:
             part /= peak

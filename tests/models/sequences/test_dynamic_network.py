@@ -93,7 +93,7 @@ def test_joints_of_neighbouring_slices(seed):
     back = next((name for name in model.interface if "[" not in name), None)
     if back is None:
         return
-    found = model.joints([f"{back}[-1]", names[-1]], rows)
+    found = model.joints(rows, [f"{back}[-1]", names[-1]])
     for step in range(1, len(weights)):
         expected = np.zeros((tables.sizes[back], tables.sizes[names[-1]]))
         for path, weight in joint.items():
@@ -197,6 +197,27 @@ def test_impossible_observations_are_named_by_their_step():
     assert np.isneginf(steps.iloc[2])
     assert np.isnan(steps.iloc[3])
     assert _walk().log_likelihood(rows) == -np.inf
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_everything_or_one_variable_observed(seed):
+    """What is observed at all steps is taken out of the trees: the answers stay those of all assignments."""
+    rng = np.random.default_rng(seed)
+    tables = random_tables(rng, lags=2, num_variables=2)
+    model = tables.model()
+    drawn = model.sample(4, seed=seed)
+    for names in (["X0"], ["X1"], ["X0", "X1"]):
+        rows = {name: drawn[name].tolist() for name in names}
+        weights = [{name: np.eye(tables.sizes[name])[rows[name][step]] for name in names} for step in range(4)]
+        joint = tables.joint(weights)
+        smoothed, best = model.smooth(rows), model.mpe(rows)
+        assert model.log_likelihood(rows) == pytest.approx(log(sum(joint.values())), abs=1e-12)
+        assert best.log_probability == pytest.approx(log(max(joint.values())), abs=1e-12)
+        assert joint[tuple(map(tuple, best.states.to_numpy().tolist()))] == pytest.approx(max(joint.values()))
+        for name in tables.sizes:
+            for step in range(4):
+                expected = tables.marginal(joint, step, name)
+                np.testing.assert_allclose(smoothed[name].iloc[step], expected, rtol=0, atol=1e-12)
 
 
 def test_nothing_observed_and_no_steps():
@@ -367,7 +388,7 @@ def test_parts_that_do_not_fit(initial, transition, message):
 def test_unknown_parents_and_cycles():
     """A misspelt name gets a suggestion; a cycle within a slice is shown."""
     start = [TableCPD("X", [0.5, 0.5])]
-    with pytest.raises(pb.errors.UnknownVariable, match="'Xx' is not .* Did you mean 'X'"):
+    with pytest.raises(pb.errors.UnknownVariable, match=r"'Xx' is not .* Did you mean 'X'"):
         pb.DynamicBayesianNetwork(start, [TableCPD("X", np.eye(2), parents=["Xx[-1]"])])
     cycle = [TableCPD("X", np.eye(2), parents=["Y"]), TableCPD("Y", np.eye(2), parents=["X"])]
     with pytest.raises(pb.errors.CyclicGraph, match="Y -> X -> Y"):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Codes, Floats
 from plausible.base.options import Seed, check_count, generator_of
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.engine.run import Semiring
@@ -94,8 +94,8 @@ class DynamicAnswers(SequenceModel):
 
     def joints(
         self,
-        names: Sequence[str],
         rows: SequencesLike,
+        names: Sequence[str],
         *,
         sequence: str | None = None,
         time: str | None = None,
@@ -116,13 +116,13 @@ class DynamicAnswers(SequenceModel):
         >>> walk = DynamicBayesianNetwork(
         ...     [TableCPD("X", [0.5, 0.5])], [TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], parents=["X[-1]"])]
         ... )
-        >>> walk.joints(["X[-1]", "X"], {"X": [None, 1]}).round(3).iloc[1].tolist()  # of 00, 01, 10, 11
+        >>> walk.joints({"X": [None, 1]}, ["X[-1]", "X"]).round(3).iloc[1].tolist()  # of 00, 01, 10, 11
         [0.0, 0.111, 0.0, 0.889]
         """
         import pandas as pd
 
-        evidence = self._evidence(rows, sequence, time, gaps, do)
         wanted = [lagged(name) for name in names]
+        evidence = self._evidence(rows, sequence, time, gaps, do, [one.name for one in wanted])
         scope = [_discrete(evidence.template, one.name, self._place) for one in wanted]
         named = tuple(map(str, wanted))
         programs = self._programs(evidence, budget, together=(named,))
@@ -205,7 +205,7 @@ class DynamicAnswers(SequenceModel):
             return float(passes.log_likelihoods().sum()), passes.traced()
 
         total, states = SlicePasses.run(programs, evidence, ask, Semiring.MAX)
-        return Trajectory(self._named(evidence.sequences, states), total)
+        return Trajectory(self._named(evidence, states), total)
 
     def k_best(
         self,
@@ -261,7 +261,7 @@ class DynamicAnswers(SequenceModel):
         self._check_possible(programs, evidence)
         generators = generator_of(seed).spawn(num_paths)
         paths = [SlicePasses.run(programs, evidence, partial(SlicePasses.traced, generator=own)) for own in generators]
-        return [self._named(evidence.sequences, states) for states in paths]
+        return [self._named(evidence, states) for states in paths]
 
     def sample(
         self,
@@ -293,6 +293,7 @@ class DynamicAnswers(SequenceModel):
     def _step_log_likelihoods(self, sequences: Sequences) -> Floats:
         evidence = intervened(self._template, sequences, None, self._place)
         evidence.check()
+        evidence = evidence.conditioned()
         programs = self._programs(evidence, None)
         return SlicePasses.run(programs, evidence, SlicePasses.log_likelihoods)
 
@@ -303,10 +304,11 @@ class DynamicAnswers(SequenceModel):
         time: str | None,
         gaps: str,
         do: Mapping[str, State] | None,
+        but: Collection[str] = (),
     ) -> StepEvidence:
         evidence = intervened(self._template, self._read(rows, sequence, time, gaps), do, self._place)
         evidence.check()
-        return evidence
+        return evidence.conditioned(but)
 
     def _programs(
         self,
@@ -321,12 +323,13 @@ class DynamicAnswers(SequenceModel):
         observed, varying = evidence.observed, tuple(sorted(evidence.settings))
         programs = []
         for number in range(len(evidence.template.slices)):
-            key = (number, observed, varying, clusters, together, for_maxima, budget)
+            key = (number, evidence.known, observed, varying, clusters, together, for_maxima, budget)
             is_own = evidence.template is self._template
             program = self._compiled.get(key) if is_own else None
             if program is None:
                 program = compile_slice(
                     *(evidence.template, number),
+                    known=evidence.known,
                     observed=observed,
                     varying=varying,
                     clusters=clusters,
@@ -351,10 +354,32 @@ class DynamicAnswers(SequenceModel):
         programs = self._programs(evidence, budget)
         if question == "filter":
             logs, beliefs = SlicePasses.run(programs, evidence, SlicePasses.filtered)
-            return logs, beliefs.marginals
+            return logs, self._with_known(evidence, beliefs.marginals)
         self._check_possible(programs, evidence)
         beliefs = SlicePasses.run(programs, evidence, SlicePasses.smoothed)
-        return np.zeros(0), beliefs.marginals
+        return np.zeros(0), self._with_known(evidence, beliefs.marginals)
+
+    def _with_known(self, evidence: StepEvidence, marginals: Floats) -> Floats:
+        """Beliefs of the variables of trees, with those of the variables that are known in their places."""
+        if not any(variable.name in evidence.known for variable, _, _ in self._columns()):
+            return marginals
+        parts, used = [np.zeros((len(marginals), 0))], 0
+        for variable, start, end in self._columns():
+            if variable.name in evidence.known:
+                parts.append(np.eye(variable.num_states)[evidence.sequences.columns[variable.name]])
+            else:
+                parts.append(marginals[:, used : used + end - start])
+                used += end - start
+        return np.concatenate(parts, axis=1)
+
+    def _states_with_known(self, evidence: StepEvidence, states: Codes) -> Codes:
+        """The same for positions of states."""
+        hidden = iter(states.T)
+        columns = [
+            evidence.sequences.columns[variable.name] if variable.name in evidence.known else next(hidden)
+            for variable, _, _ in self._columns()
+        ]
+        return np.stack(columns, axis=1) if columns else states
 
     def _check_possible(self, programs: Sequence[SliceProgram], evidence: StepEvidence) -> None:
         """Refuse observations that are impossible."""
@@ -375,11 +400,11 @@ class DynamicAnswers(SequenceModel):
             for variable, start, end in self._columns()
         }
 
-    def _named(self, sequences: Sequences, states: Any) -> pd.DataFrame:
+    def _named(self, evidence: StepEvidence, hidden: Codes) -> pd.DataFrame:
         """Positions of states as the states themselves."""
         import pandas as pd
 
-        named = {}
+        named, states, sequences = {}, self._states_with_known(evidence, hidden), evidence.sequences
         for place, (variable, _, _) in enumerate(self._columns()):
             known = np.empty(variable.num_states, dtype=object)
             known[:] = variable.states

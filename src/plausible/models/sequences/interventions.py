@@ -32,7 +32,7 @@ def intervened(template: Template, sequences: Sequences, do: Mapping[str, State]
     numbers = {name: np.array(column) for name, column in sequences.columns.items()}
     settings: dict[str, dict[int, CPD | None]] = {}
     everywhere: dict[str, CPD | None] = {}
-    evidence = StepEvidence(template, sequences)
+    evidence = StepEvidence.of(template, sequences)
     for text, state in (do or {}).items():
         name, at = indexed(text)
         variable = template.variables[name]
@@ -47,7 +47,7 @@ def intervened(template: Template, sequences: Sequences, do: Mapping[str, State]
             settings.setdefault(name, {})[at] = cpd
     variables = {**sequences.variables, **{name: template.variables[name] for name in numbers}}
     kept = replace(sequences, variables=MappingProxyType(variables), columns=MappingProxyType(numbers))
-    return StepEvidence(_with_settings(template, everywhere), kept, settings)
+    return StepEvidence.of(_with_settings(template, everywhere), kept, settings)
 
 
 def _with_settings(template: Template, settings: Mapping[str, CPD | None]) -> Template:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from plausible.data.sequences import Sequences
 from plausible.engine.run import Semiring
 from plausible.errors import InvalidModel, NotSupported
 from plausible.kernels.slices import Observations
-from plausible.models.sequences.slice_program import SliceProgram
+from plausible.models.sequences.slice_program import SliceProgram, hidden_scope
 from plausible.models.sequences.template import Template, lagged
 from plausible.variables import Variable
 
 #: Likelihoods of one step whose logarithms are further apart than this are taken as logarithms.
 _MAX_SPREAD = 600.0
+#: Larger factors are cheaper to make once than at each step.
+_MAX_ENTRIES = 128
 
 
 class Risky(Exception):  # a signal, which no user sees
@@ -33,6 +36,44 @@ class StepEvidence:
     sequences: Sequences
     #: Name -> slice -> the distribution that the variable has there in place of its own, `None` for none at all.
     settings: Mapping[str, Mapping[int, CPD | None]] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()  # the variables that trees need not have, numbers among them
+
+    @classmethod
+    def of(
+        cls,
+        template: Template,
+        sequences: Sequences,
+        settings: Mapping[str, Mapping[int, CPD | None]] | None = None,
+    ) -> StepEvidence:
+        """The evidence, only numbers being known."""
+        return cls(template, sequences, settings or {}, template.continuous)
+
+    def conditioned(self, but: Collection[str] = ()) -> StepEvidence:
+        """The same, states that are observed at all steps being known, where that leaves small factors.
+
+        Parameters
+        ----------
+        but
+            Variables that are asked about.
+        """
+        names = [name for name, codes in self.sequences.columns.items() if codes.dtype.kind == "i"]
+        kept = {
+            name
+            for name in names
+            if name not in but
+            and name not in self.settings
+            and name not in self.sequences.soft
+            and bool((self.sequences.columns[name] >= 0).all())
+        }
+        families = [cpd for cpds in self.template.slices for cpd in cpds.values()]
+        while True:
+            known = kept | self.template.continuous
+            scopes = ((cpd.scope, hidden_scope(cpd, known)) for cpd in families)
+            large = [scope for scope, hidden in scopes if len(hidden) < len(scope) and _entries(hidden) > _MAX_ENTRIES]
+            dropped = kept & {lagged(variable.name).name for scope in large for variable in scope}
+            if not dropped:
+                return replace(self, known=frozenset(known))
+            kept -= dropped
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -41,8 +82,7 @@ class StepEvidence:
         return tuple(
             name
             for name, codes in named
-            if not self.template.variables[name].is_continuous
-            and (name in self.sequences.soft or bool((codes >= 0).any()))
+            if name not in self.known and (name in self.sequences.soft or bool((codes >= 0).any()))
         )
 
     def check(self) -> None:
@@ -96,7 +136,7 @@ class StepEvidence:
 
     def _factors(self, cpd: CPD, steps: Ints, semiring: Semiring) -> tuple[Floats, Floats]:
         """The factor of a distribution at some steps, a row each, and the logarithms of what was taken out of each."""
-        discrete = [variable for variable in cpd.scope if not variable.is_continuous]
+        discrete = hidden_scope(cpd, self.known)
         logs = self._logs(cpd, discrete, steps)
         for at, other in self.settings.get(cpd.variable.name, {}).items():
             there = self.positions()[steps] == at
@@ -121,10 +161,16 @@ class StepEvidence:
             columns[variable.name] = np.arange(variable.num_states).reshape(shape)
         unknown = np.zeros(len(steps), dtype=np.bool_)
         for variable in cpd.scope:
-            if variable.is_continuous:
+            if variable.name in columns:
+                continue
+            if not variable.is_continuous:
+                name, lag = lagged(variable.name)
+                column = self.sequences.columns[name][steps - lag]
+                columns[variable.name] = column.reshape(-1, *(1 for _ in discrete))
+            else:
                 values = self._numbers(variable.name, steps)
                 missing = np.isnan(values)
-                if missing.any() and (variable != cpd.variable or self._has_children(variable.name)):
+                if missing.any() and variable != cpd.variable:
                     self._refuse_missing(variable.name, steps[missing])
                 unknown |= missing
                 columns[variable.name] = np.where(missing, 0.0, values).reshape(-1, *(1 for _ in discrete))
@@ -138,14 +184,6 @@ class StepEvidence:
         if name not in self.sequences.columns:
             return np.full(len(steps), np.nan)
         return np.asarray(self.sequences.columns[name][steps - lag])
-
-    def _has_children(self, name: str) -> bool:
-        return any(
-            parent.name == name
-            for number in range(len(self.template.slices))
-            for parents in self.template.parents_at(number).values()
-            for parent in parents
-        )
 
     def _refuse_missing(self, text: str, steps: Ints) -> None:
         name, lag = lagged(text)
@@ -162,3 +200,7 @@ class _Stretch:
 
     seen: Observations
     scales: Floats  # of each step the logarithm of what was taken out of its factors
+
+
+def _entries(variables: Iterable[Variable]) -> int:
+    return math.prod(variable.num_states for variable in variables)

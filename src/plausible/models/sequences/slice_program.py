@@ -20,7 +20,7 @@ from plausible.factors import Factor
 from plausible.inference.budget import Budget, too_large
 from plausible.kernels.slices import Joint, Slice
 from plausible.models.lowering import lower
-from plausible.models.sequences.template import Lagged, Template
+from plausible.models.sequences.template import Lagged, Template, lagged
 from plausible.variables import Variable
 
 #: Groups of variables whose joints pass from slice to slice: for each one a message.
@@ -86,6 +86,7 @@ def compile_slice(
     template: Template,
     number: int,
     *,
+    known: Collection[str],
     observed: Collection[str],
     varying: Collection[str] = (),
     clusters: Clusters | None = None,
@@ -99,10 +100,13 @@ def compile_slice(
     ----------
     number
         Of the slice in `template.slices`.
+    known
+        The variables whose values are known at all steps, all that are continuous among them: the tree has only what
+        they make of the distributions, which differs from step to step.
     observed
-        The variables that may be observed.
+        Those of the others that may be observed.
     varying
-        Those whose distributions are given anew at each step; distributions that speak of numbers are, too.
+        Those whose distributions are given anew at each step, too.
     clusters
         What passes from slice to slice, as groups of variables; all together where left out, which is exact.
     together
@@ -115,40 +119,48 @@ def compile_slice(
     TooLarge
         Before anything large is allocated.
     """
-    outgoing = _clusters(template, number, clusters)
-    incoming = _clusters(template, number - 1, clusters) if number else ()
-    wanted = [variable for variable in template.variables.values() if not variable.is_continuous]
+    outgoing = _clusters(template, number, clusters, known)
+    incoming = _clusters(template, number - 1, clusters, known) if number else ()
+    wanted = [variable for variable in template.variables.values() if variable.name not in known]
     variables = {variable.name: variable for variable in wanted}
     for cluster in incoming:
         for one in cluster:
             later = one.older()
             variables[str(later)] = template.variables[one.name].renamed(str(later))
     cpds = template.slices[number]
-    changing = tuple(cpd for name, cpd in cpds.items() if name in varying or _has_number(cpd))
-    fixed = [cpd for cpd in cpds.values() if cpd not in changing]
+    changing = tuple(
+        cpd for name, cpd in cpds.items() if name in varying or len(hidden_scope(cpd, known)) < len(cpd.scope)
+    )
+    given_anew = {cpd.variable.name for cpd in changing}
+    fixed = [cpd for name, cpd in cpds.items() if name not in given_anew]
     _check_messages((*incoming, *outgoing), template, budget)
     lowered = lower(fixed, variables, {}, tables_up_to=_WHOLE_TABLES if for_maxima else 0)
-    factors = [*lowered.factors, *(_placeholder(cpd) for cpd in changing)]
-    num_varying = len(lowered.factors)
+    factors = [*lowered.factors, *(_placeholder(hidden_scope(cpd, known)) for cpd in changing)]
+    first_varying, last_varying = len(lowered.factors), len(factors)
     for factor in factors:
         variables |= {variable.name: variable for variable in factor.scope if variable.name not in variables}
     names = iter(f"message {place}" for place in count())
     ends_in = [_message(names, [variables[str(one.older())] for one in cluster]) for cluster in incoming]
     ends_out = [_message(names, [variables[str(one)] for one in cluster]) for cluster in outgoing]
-    variables |= {end.scope[-1].name: end.scope[-1] for end in (*ends_in, *ends_out)}
-    factors += [*ends_in, *ends_out]
-    held = [tuple(name for name in group if name in variables) for group in together]
     is_exact = clusters is None
-    roots = [end.scope[-1].name for end in ends_out] if is_exact else []
-    leaves = [end.scope[-1].name for end in (*ends_in, *([] if is_exact else ends_out))]
-    program = _compiled(factors, variables, held, roots, leaves, budget, outgoing)
+    roots, leaves = (ends_out, ends_in) if is_exact else ([], [*ends_in, *ends_out])
+    held = [tuple(name for name in group if name in variables) for group in together]
+    plain = factors
+    for beside in ([], [_message(names, end.scope[:-1]) for end in leaves]):
+        factors = [*plain, *beside, *ends_in, *ends_out]
+        named = variables | {end.scope[-1].name: end.scope[-1] for end in (*beside, *ends_in, *ends_out)}
+        named = named or {" ": Variable(" ", 1)}  # where all is known, it carries the constants
+        program = _compiled(factors, named, held, beside, roots, leaves, budget, outgoing)
+        starts = starts_of([factor.size for factor in factors])[:-1]
+        places = _Places(program, list(named))
+        if places.are_whole(leaves, starts[-len(ends_in) - len(ends_out) :][: len(leaves)]):
+            break
+    variables = named
     sources = np.concatenate([np.zeros(0), *(factor.flat for factor in factors)])
     seen = tuple(variable.name for variable in wanted if variable.name in observed)
-    starts = starts_of([factor.size for factor in factors])[:-1]
-    places = _Places(program, list(variables))
     num_ends = len(ends_in) + len(ends_out)
     first_out, first_in = len(starts) - len(ends_out), len(starts) - num_ends
-    varying_ends = places.ends(starts[num_varying:first_in])
+    varying_ends = places.ends(starts[first_varying:last_varying])
     piece = Slice(
         weight_starts=np.array(program.weight_starts),
         observed=np.array([places.numbers[name] for name in seen], dtype=np.int64),
@@ -167,22 +179,22 @@ def _whole(handed_on: tuple[Lagged, ...]) -> Clusters:
     return (handed_on,) if handed_on else ()
 
 
-def _clusters(template: Template, number: int, clusters: Clusters | None) -> Clusters:
+def _clusters(template: Template, number: int, clusters: Clusters | None, known: Collection[str]) -> Clusters:
     """What one of the slices hands on, as groups of variables."""
-    handed_on = template.handed_on(number)
+    handed_on = template.handed_on(number, known)
     if clusters is None:
         return _whole(handed_on)
     kept = (tuple(one for one in cluster if one in handed_on) for cluster in clusters)
     return tuple(cluster for cluster in kept if cluster)
 
 
-def _has_number(cpd: CPD) -> bool:
-    return any(variable.is_continuous for variable in cpd.scope)
+def hidden_scope(cpd: CPD, known: Collection[str]) -> list[Variable]:
+    """The variables of a distribution that are not known."""
+    return [variable for variable in cpd.scope if lagged(variable.name).name not in known]
 
 
-def _placeholder(cpd: CPD) -> Factor:
-    """A factor of ones over the discrete variables of a distribution."""
-    scope = [variable for variable in cpd.scope if not variable.is_continuous]
+def _placeholder(scope: Sequence[Variable]) -> Factor:
+    """A factor of ones."""
     return Factor.from_flat(scope, np.ones(math.prod(variable.num_states for variable in scope)))
 
 
@@ -195,20 +207,25 @@ def _compiled(
     factors: Sequence[Factor],
     variables: Mapping[str, Variable],
     held: Sequence[tuple[str, ...]],
-    roots: Sequence[str],
-    leaves: Sequence[str],
+    beside: Sequence[Factor],
+    roots: Sequence[Factor],
+    leaves: Sequence[Factor],
     budget: Budget,
     outgoing: Clusters,
 ) -> Program:
+    """The tree in which each message of `roots` and `leaves` has a clique of its own.
+
+    Those of `beside` have some, too: over the same variables as the leaves', which hang on them then.
+    """
     numbers = {name: number for number, name in enumerate(variables)}
     scopes = tuple(tuple(numbers[name] for name in factor.names) for factor in factors)
     sizes = tuple(variable.num_states for variable in variables.values())
     groups = tuple(tuple(numbers[name] for name in group) for group in held if group)
-    tops, tips = (tuple(numbers[name] for name in names) for names in (roots, leaves))
+    hooks, tops, tips = (tuple(numbers[end.names[-1]] for end in ends) for ends in (beside, roots, leaves))
     try:
         try:
             order = compile_program(scopes, sizes, None, groups).order
-            ends = (*tops, *(tip for tip in tips if tip not in tops))  # first, so that their cliques hold nothing else
+            ends = (*hooks, *tops, *tips)  # first, so that their cliques hold nothing else
             order = (*ends, *(number for number in order if number not in ends))
             program = compile_program(scopes, sizes, order, groups, tops, tips)
         except TreeTooLarge as error:
@@ -256,6 +273,15 @@ class _Places:
         found = [self.operands[int(start)] for start in starts]
         cliques = [int(np.searchsorted(self.firsts, place, side="right")) - 1 for place in found]
         return np.array(list(zip(found, cliques, strict=True)), dtype=np.int64).reshape(-1, 2)
+
+    def are_whole(self, leaves: Sequence[Factor], starts: Ints) -> bool:
+        """Whether the cliques of some messages share all of their variables with their parents."""
+        for leaf, (_, clique) in zip(leaves, self.ends(starts).tolist(), strict=True):
+            own = {self.numbers[variable.name] for variable in leaf.scope[:-1]}
+            is_root = self.program.layout.cliques["parent"][clique] < 0
+            if is_root or not own <= set(self.program.separator(clique)):
+                return False
+        return True
 
     def orders(self, messages: Sequence[Factor], starts: Ints) -> Ints:
         """Message after message the place of each number of its clique's rows, or of a root's table."""

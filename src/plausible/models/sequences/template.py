@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
@@ -103,8 +103,13 @@ class Template:
         ]
         return [str(node) for node in DAG(edges, nodes=self.variables).topological_order]
 
-    def handed_on(self, number: int) -> tuple[Lagged, ...]:
-        """The discrete variables of one of `slices`, and of those before it, that later slices depend on."""
+    @property
+    def continuous(self) -> frozenset[str]:
+        """The names of the continuous variables."""
+        return frozenset(name for name, variable in self.variables.items() if variable.is_continuous)
+
+    def handed_on(self, number: int, known: Collection[str]) -> tuple[Lagged, ...]:
+        """The variables of one of `slices`, and of those before it, that later ones depend on, but for those known."""
         needed: set[Lagged] = set()
         for parents in self.parents_at(len(self.slices) - 1).values():
             for parent in parents:
@@ -114,8 +119,8 @@ class Template:
             passed = {one for one in needed if one.lag}
             needed = {Lagged(one.name, one.lag - 1) for one in used | passed}
         ranks = {name: rank for rank, name in enumerate(self.variables)}
-        discrete = (one for one in needed if not self.variables[one.name].is_continuous)
-        return tuple(sorted(discrete, key=lambda one: (one.lag, ranks[one.name])))
+        hidden = (one for one in needed if one.name not in known)
+        return tuple(sorted(hidden, key=lambda one: (one.lag, ranks[one.name])))
 
 
 def longest_lag(cpd: CPD) -> int:
