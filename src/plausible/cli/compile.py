@@ -73,7 +73,18 @@ def use_all_kernels() -> None:
     """Ask all questions; the answers do not matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few rows and few steps: some runs do not converge
-        for ask in (_exact, _graphs, _approximate, _best, _structures, _incomplete, _undirected, _labels, _sequences):
+        for ask in (
+            _exact,
+            _graphs,
+            _approximate,
+            _best,
+            _structures,
+            _incomplete,
+            _undirected,
+            _labels,
+            _sequences,
+            _slices,
+        ):
             ask()
 
 
@@ -197,3 +208,19 @@ def _sequences() -> None:
         model.k_best(2, rows)
         model.sample_posterior(rows, 2, seed=0)
         model.sample(3, seed=0)
+
+
+def _slices() -> None:
+    chain = pb.DynamicBayesianNetwork(
+        [pb.TableCPD("X", [0.5, 0.5])],
+        [
+            pb.TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], parents=["X[-1]"]),
+            pb.TableCPD("Y", [[0.9, 0.1], [0.2, 0.8]], parents=["X"]),
+        ],
+    )
+    rows = {"Y": [0, None, 1]}
+    chain.filter(rows)
+    chain.smooth(rows)
+    chain.mpe(rows)
+    chain.sample_posterior(rows, 1, seed=0)
+    chain.sample(3, seed=0)

@@ -289,7 +289,7 @@ def trace_back(
     levels: Floats,
     messages: Floats,
     chosen: Ints,
-    states: Ints,
+    states: Codes,
 ) -> bool:
     """After messages forward: the best states of each step with MAX, else states drawn; whether a step is risky.
 

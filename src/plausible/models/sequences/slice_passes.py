@@ -255,7 +255,8 @@ class SlicePasses:
             )
             if is_risky:
                 raise Risky
-        return answers[0].copy()
+        passed: Floats = answers[0].copy()
+        return passed
 
     def _trace(self, span: _Span, back: Floats, generator: np.random.Generator | None, states: Codes) -> Floats:
         first, last, messages = span
