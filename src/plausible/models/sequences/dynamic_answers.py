@@ -129,8 +129,7 @@ class DynamicAnswers(SequenceModel):
         for one in wanted:
             if str(one) not in programs[-1].variables:
                 raise InvalidArgument(f"{str(one)!r} lies further back than a slice depends on.")
-        self._check_possible(programs, evidence)
-        joints = SlicePasses.run(programs, evidence, lambda passes: passes.smoothed(named)).joints
+        joints = SlicePasses.run(programs, evidence, lambda passes: passes.smoothed(named))[1].joints
         joints[evidence.positions() < max(one.lag for one in wanted)] = np.nan
         columns = pd.MultiIndex.from_product([variable.states for variable in scope], names=list(named))
         return evidence.sequences.frame(joints, columns)
@@ -199,13 +198,8 @@ class DynamicAnswers(SequenceModel):
         """
         evidence = self._evidence(rows, sequence, time, gaps, do)
         programs = self._programs(evidence, budget, for_maxima=True)
-        self._check_possible(programs, evidence)
-
-        def ask(passes: SlicePasses) -> tuple[float, Any]:
-            return float(passes.log_likelihoods().sum()), passes.traced()
-
-        total, states = SlicePasses.run(programs, evidence, ask, Semiring.MAX)
-        return Trajectory(self._named(evidence, states), total)
+        logs, states = SlicePasses.run(programs, evidence, SlicePasses.traced, Semiring.MAX)
+        return Trajectory(self._named(evidence, states), float(logs.sum()))
 
     def k_best(
         self,
@@ -258,10 +252,9 @@ class DynamicAnswers(SequenceModel):
         check_count("num_paths", num_paths, 0)
         evidence = self._evidence(rows, sequence, time, gaps, do)
         programs = self._programs(evidence, budget)
-        self._check_possible(programs, evidence)
         generators = generator_of(seed).spawn(num_paths)
         paths = [SlicePasses.run(programs, evidence, partial(SlicePasses.traced, generator=own)) for own in generators]
-        return [self._named(evidence, states) for states in paths]
+        return [self._named(evidence, states) for _, states in paths]
 
     def sample(
         self,
@@ -355,9 +348,8 @@ class DynamicAnswers(SequenceModel):
         if question == "filter":
             logs, beliefs = SlicePasses.run(programs, evidence, SlicePasses.filtered)
             return logs, self._with_known(evidence, beliefs.marginals)
-        self._check_possible(programs, evidence)
-        beliefs = SlicePasses.run(programs, evidence, SlicePasses.smoothed)
-        return np.zeros(0), self._with_known(evidence, beliefs.marginals)
+        logs, beliefs = SlicePasses.run(programs, evidence, SlicePasses.smoothed)
+        return logs, self._with_known(evidence, beliefs.marginals)
 
     def _with_known(self, evidence: StepEvidence, marginals: Floats) -> Floats:
         """Beliefs of the variables of trees, with those of the variables that are known in their places."""
@@ -380,10 +372,6 @@ class DynamicAnswers(SequenceModel):
             for variable, _, _ in self._columns()
         ]
         return np.stack(columns, axis=1) if columns else states
-
-    def _check_possible(self, programs: Sequence[SliceProgram], evidence: StepEvidence) -> None:
-        """Refuse observations that are impossible."""
-        refuse_impossible(evidence.sequences, SlicePasses.run(programs, evidence, SlicePasses.log_likelihoods))
 
     def _columns(self) -> list[tuple[Variable, int, int]]:
         """The discrete variables, and where the states of each lie in a row of beliefs."""

@@ -13,6 +13,7 @@ from plausible.engine.run import Semiring, Workspace
 from plausible.kernels.jit import steady
 from plausible.kernels.slices import Joint, pass_backward, pass_forward, trace_back
 from plausible.models.sequences.observations import Risky, StepEvidence
+from plausible.models.sequences.sequence_model import refuse_impossible
 from plausible.models.sequences.slice_program import SliceProgram
 
 #: So many numbers of messages and observations are held at a time, and at least those of so many steps.
@@ -69,20 +70,21 @@ class SlicePasses:
         beliefs = self._room(joint)
         return self._forward(lambda first, messages, logs: None, True, joint, beliefs), beliefs
 
-    def smoothed(self, joint: Sequence[str] = (), tables: Sequence[Floats] | None = None) -> Beliefs:
-        """The beliefs of each step given all observations, which must be possible.
+    def smoothed(self, joint: Sequence[str] = (), tables: Sequence[Floats] | None = None) -> tuple[Floats, Beliefs]:
+        """The log-likelihood of each step, and its beliefs given all observations.
 
         The beliefs of each program's cliques, added up over the steps, are added to `tables`.
         """
         beliefs = self._room(joint) if tables is None else self._room((), 1)
-        self._backward(lambda span, carry: self._smooth(span, carry, joint, tables, beliefs))
-        return beliefs
+        return self._backward(lambda span, carry: self._smooth(span, carry, joint, tables, beliefs)), beliefs
 
-    def traced(self, generator: np.random.Generator | None = None) -> Codes:
-        """The best states of all variables at each step; drawn from what the observations leave with a generator."""
+    def traced(self, generator: np.random.Generator | None = None) -> tuple[Floats, Codes]:
+        """The best states of all variables at each step; drawn from what the observations leave with a generator.
+
+        With them the logarithm of what each step takes from the largest product, or from the sum.
+        """
         states = np.empty((self.num_steps, self.programs[0].num_told), dtype=np.int32)
-        self._backward(lambda span, carry: self._trace(span, carry, generator, states))
-        return states
+        return self._backward(lambda span, carry: self._trace(span, carry, generator, states)), states
 
     # --- stretches ---
 
@@ -197,8 +199,11 @@ class SlicePasses:
             work.buffers.floors[place] = work.buffers.ceilings[place] = 0.0
             work.buffers.stale[clique] = 1
 
-    def _backward(self, visit: Callable[[_Span, Floats], Floats]) -> None:
-        """Forward over all stretches, then backward from the last to the first; `visit` gives what it passes on."""
+    def _backward(self, visit: Callable[[_Span, Floats], Floats]) -> Floats:
+        """Forward over all stretches, then backward from the last to the first; `visit` gives what it passes on.
+
+        Impossible observations are refused in between. The log-likelihood of each step comes back.
+        """
         carries: list[tuple[Floats, float]] = [(np.zeros(self._width), 0.0)]
         last_messages = np.zeros((1, self._width))
 
@@ -207,13 +212,15 @@ class SlicePasses:
             last_messages = messages
             carries.append((messages[-1].copy(), float(logs[-1])))
 
-        self._forward(keep, tells=not self.is_exact)
+        logs_of_steps = self._forward(keep, tells=not self.is_exact)
+        refuse_impossible(self.evidence.sequences, logs_of_steps)
         spans = self._spans()
         back = np.zeros(0)
         for place in range(len(spans) - 1, -1, -1):
             if place < len(spans) - 1:
                 last_messages, _ = self._stretch_forward(spans[place], carries[place], tells=not self.is_exact)
             back = visit(_Span(*spans[place], last_messages), back)
+        return logs_of_steps
 
     # --- what is done on the way back ---
 
