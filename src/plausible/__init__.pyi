@@ -76,6 +76,7 @@ from plausible.models import Feature as Feature
 from plausible.models import GaussianEmission as GaussianEmission
 from plausible.models import GaussianMixtureEmission as GaussianMixtureEmission
 from plausible.models import HiddenMarkovModel as HiddenMarkovModel
+from plausible.models import LinearDynamicalSystem as LinearDynamicalSystem
 from plausible.models import MarkovNetwork as MarkovNetwork
 from plausible.utilities import Utility as Utility
 from plausible.variables import Assignment as Assignment

@@ -17,11 +17,14 @@ from plausible.kernels import (
     downward,
     fitting,
     graph_moves,
+    kalman,
+    kalman_smoother,
     local_sums,
     precision,
     row_groups,
     rows,
     sampling,
+    small_matrices,
     state_chains,
     vectors,
     views,
@@ -211,7 +214,66 @@ def _weights_case(rng):
     return entries, rng.integers(0, 4, size=20).astype(np.int32), rng.random(20), np.zeros(6)
 
 
+def _symmetric(rng, size):
+    root = rng.normal(size=(size, size))
+    return root @ root.T
+
+
+def _repeat_case(rng):
+    """Steps of three states, of which two of three numbers are seen; the last row sees others."""
+    size, num_steps = 3, 6
+    values = rng.normal(size=(num_steps, 3))
+    values[:, 1] = values[-1, 0] = np.nan
+    view = kalman.View(np.array([True, False, True]), *(rng.normal(size=shape) for shape in ((3, size), 3, (3, 3), 3)))
+    latest = kalman.Latest(
+        *(_symmetric(rng, size) for _ in range(2)),
+        np.zeros((0, 0)),
+        np.zeros(3),
+        rng.random(3),
+        rng.normal(size=(3, size)),
+        np.zeros(size),
+    )
+    belief = kalman.Belief(rng.normal(size=size), _symmetric(rng, size), np.zeros((0, 0)), np.zeros((0, size)))
+    offsets = rng.normal(size=(num_steps if rng.random() < 0.5 else 0, size))
+    span = (1, num_steps - int(rng.integers(2)))
+    transition = rng.normal(size=(size, size))
+    return transition, values, offsets, span, view, 0.3, latest, belief, bool(rng.integers(2)), _steps(num_steps)
+
+
+def _steps(num_steps):
+    """Filtered steps of three states and three numbers."""
+    shapes = [(3,), (3, 3), (), (0, 3)]
+    parts = [np.zeros((num_steps, *shape)) for shape in shapes]
+    flags = np.zeros(num_steps, dtype=np.int64), np.zeros(num_steps, dtype=bool)
+    return kalman.FilteredSteps(*parts, *flags, *(np.zeros((num_steps, *shape)) for shape in ((3,), (3,), (3, 3))))
+
+
+def _means_case(rng):
+    steps, size = _steps(4), 3
+    steps.means[:] = rng.normal(size=(4, size))
+    offsets = rng.normal(size=(4 if rng.random() < 0.5 else 0, size))
+    means = rng.normal(size=(4, size))
+    return rng.normal(size=(size, size)), rng.normal(size=(size, size)), offsets, 1, steps, means
+
+
+def _joseph_case(rng):
+    covariance, row = _symmetric(rng, 3), _numbers(rng, 3)
+    return covariance, _numbers(rng, 3), row, 0.7, covariance @ row, np.empty((3, 3))
+
+
 CASES = {
+    small_matrices.inner: lambda rng: (_numbers(rng, 4), _numbers(rng, 4)),
+    small_matrices.transform: lambda rng: (_numbers(rng, (3, 4)), _numbers(rng, 4), np.empty(3)),
+    small_matrices.multiply_into: lambda rng: (_numbers(rng, (3, 4)), _numbers(rng, (4, 2)), np.empty((3, 2))),
+    small_matrices.sandwich: lambda rng: (
+        *(_symmetric(rng, 2), -0.5, _numbers(rng, (2, 3)), _symmetric(rng, 3)),
+        *(np.empty((2, 3)), np.empty((2, 2))),
+    ),
+    small_matrices.joseph: _joseph_case,
+    small_matrices.add_outer: lambda rng: (_numbers(rng, (3, 2)), _numbers(rng, 3), _numbers(rng, 2), 0.3),
+    small_matrices.differ: lambda rng: (covariance := _symmetric(rng, 3), covariance + rng.integers(2) * 1e-3, 1e-6),
+    kalman._repeat: _repeat_case,
+    kalman_smoother._smooth_means: _means_case,
     rows._add_weights: _weights_case,
     rows.read_rows: _read_case,
     row_groups.group_rows: _groups_case,

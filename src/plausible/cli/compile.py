@@ -224,3 +224,14 @@ def _slices() -> None:
     chain.mpe(rows)
     chain.sample_posterior(rows, 1, seed=0)
     chain.sample(3, seed=0)
+
+
+def _linear_systems() -> None:
+    numbers = np.arange(80.0)
+    for form in ("joseph", "square-root"):
+        trend = pb.models.local_linear_trend(0.1, 0.1, 1.0).with_parameters(form=form)
+        known = trend.with_parameters(initial_covariance=[1.0, 1.0])
+        for system in (trend, known):
+            system.smooth([numbers, numbers])
+            system.log_likelihood(numbers)
+        known.sample(3, seed=0)

@@ -23,7 +23,9 @@ from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
 from plausible.models.sequences.emissions import CategoricalEmission, Emission, ProductEmission
 from plausible.models.sequences.gaussian_emissions import GaussianEmission, GaussianMixtureEmission
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+from plausible.models.sequences.linear_dynamical_system import LinearDynamicalSystem
 from plausible.models.sequences.state_paths import OnlineFilter, StatePath
+from plausible.models.sequences.structural_forms import constant_velocity, local_level, local_linear_trend
 from plausible.models.sequences.trajectory import Trajectory
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "GaussianMixtureEmission",
     "HiddenMarkovModel",
     "HybridEngine",
+    "LinearDynamicalSystem",
     "Literal",
     "MarkovNetwork",
     "NetworkComparison",
@@ -54,10 +57,13 @@ __all__ = [
     "canonical_network",
     "chain_rule_network",
     "compare",
+    "constant_velocity",
     "factorizes",
     "grid",
     "ising",
     "kl_divergence_networks",
+    "local_level",
+    "local_linear_trend",
     "log_linear",
     "metric_network",
     "naive_bayes",

@@ -1,0 +1,99 @@
+"""The Kalman filter and smoother on arrays: room for what the kernels write, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from plausible.base.arrays import Flags, Floats, Ints
+from plausible.kernels.kalman import FilteredSteps, KalmanSystem, filter_sequences
+from plausible.kernels.kalman_smoother import SmoothedSteps, smooth_sequences
+
+
+class ObservedNumbers(NamedTuple):
+    """What is observed of sequences that lie one after the other."""
+
+    values: Floats  # less what inputs add, NaN where missing
+    offsets: Floats  # what inputs add to the state of each step; empty where there are none
+    starts: Ints
+
+    def of_sequence(self, number: int) -> ObservedNumbers:
+        """One of the sequences."""
+        span = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return ObservedNumbers(self.values[span], self.offsets[span], np.array([0, span.stop - span.start]))
+
+
+def filtered(system: KalmanSystem, observed: ObservedNumbers) -> FilteredSteps:
+    """What is known of each step after its observation."""
+    steps = _room(system, len(observed.values), len(observed.values))
+    filter_sequences(system, *observed, _mirrors(system, observed), True, steps)
+    return steps
+
+
+def log_densities(system: KalmanSystem, observed: ObservedNumbers) -> Floats:
+    """log p(o_t | o_1 ... o_t-1) of each step, in little memory."""
+    steps = _room(system, len(observed.values), 1)
+    filter_sequences(system, *observed, np.zeros(len(observed.starts) - 1, dtype=bool), False, steps)
+    return steps.log_densities
+
+
+def smoothed(
+    system: KalmanSystem,
+    observed: ObservedNumbers,
+    *,
+    lags: bool = False,
+    covariances: bool = True,
+    check: Callable[[Floats], None] = lambda _: None,
+) -> tuple[FilteredSteps, SmoothedSteps]:
+    """What is known of each step after all observations; `check` sees the log-densities before the way back."""
+    steps, num_steps, size = filtered(system, observed), len(observed.values), len(system.mean)
+    check(steps.log_densities)
+    answer = SmoothedSteps(
+        np.empty((num_steps, size)),
+        np.empty((num_steps if covariances else 0, size, size)),
+        np.zeros((num_steps if lags else 0, size, size)),
+    )
+    smooth_sequences(system, observed.offsets, observed.starts, _mirrors(system, observed), steps, answer)
+    return steps, answer
+
+
+def _room(system: KalmanSystem, num_steps: int, num_kept: int) -> FilteredSteps:
+    size, num, rank = len(system.mean), system.observation.shape[1], len(system.diffuse)
+    return FilteredSteps(
+        np.empty((num_kept, size)),
+        np.empty((num_kept, size, size)),
+        np.empty(num_steps),
+        np.zeros((num_kept, rank, size)),  # memory that is not touched is not taken
+        np.zeros(num_kept, dtype=np.int64),
+        np.zeros(num_kept, dtype=bool),
+        np.empty((num_kept, num)),
+        np.empty((num_kept, num)),
+        np.empty((num_kept, num, size)),
+    )
+
+
+def _mirrors(system: KalmanSystem, observed: ObservedNumbers) -> Flags:
+    """Which sequences see the same numbers as the one before them, so that their covariances are the same.
+
+    Only where noise is on every number, so that none can be impossible, and no variance is infinite.
+    """
+    starts, num_sequences = observed.starts, len(observed.starts) - 1
+    mirrors = np.zeros(num_sequences, dtype=bool)
+    noise = system.observation_noise
+    if num_sequences < 2 or len(system.diffuse) or len(noise) > 1 or not _is_definite(noise[0]):
+        return mirrors
+    is_missing, lengths = np.isnan(observed.values), np.diff(starts)
+    if (lengths == lengths[0]).all():
+        blocks = is_missing.reshape(num_sequences, -1)
+        mirrors[1:] = (blocks[1:] == blocks[:-1]).all(axis=1)
+        return mirrors
+    for number in np.flatnonzero(lengths[1:] == lengths[:-1]) + 1:
+        before, begin, end = starts[number - 1], starts[number], starts[number + 1]
+        mirrors[number] = np.array_equal(is_missing[before:begin], is_missing[begin:end])
+    return mirrors
+
+
+def _is_definite(noise: Floats) -> bool:
+    return bool(np.linalg.eigvalsh(noise).min(initial=1.0) > 1e-12 * noise.diagonal().max(initial=0.0))
