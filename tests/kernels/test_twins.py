@@ -205,10 +205,6 @@ def _read_case(rng):
     return prepared.plan, run, np.empty(num), np.empty(num, dtype=np.uint8), job.marginals
 
 
-def _matrix_case(rng):
-    return rng.random(3), rng.random((3, 3)), rng.random(3)
-
-
 def _weights_case(rng):
     entries = np.array([4, -1, 0, 2])
     return entries, rng.integers(0, 4, size=20).astype(np.int32), rng.random(20), np.zeros(6)
@@ -316,14 +312,18 @@ CASES = {
     counting.count_rows: _count_case,
     counting.weigh_rows: lambda rng: _cells_case(rng, lambda rng: rng.random(70)),
     counting.weigh_extensions: _weighed_extensions_case,
-    state_chains._come: lambda rng: (rng.random(3), rng.random((3, 3)), np.empty(3)),
-    state_chains._weigh: lambda rng: (rng.random(3), rng.random(3) * rng.integers(2, size=3)),
-    state_chains._share: lambda rng: (rng.random(3), rng.random(3), np.empty(3), rng.random(3)),
-    state_chains._onward: lambda rng: (rng.random(3), rng.random(3), 0.3, np.empty(3)),
-    state_chains._go_back: lambda rng: (*_matrix_case(rng), rng.random((3, 3)), np.empty(3)),
-    state_chains._come_best: lambda rng: (_logs(rng, 3), _logs(rng, (3, 3)), np.empty(3)),
-    state_chains._add_logs: lambda rng: (_logs(rng, 3), _logs(rng, 3)),
-    state_chains._first_best: lambda rng: (_logs(rng, 4).round(), _logs(rng, 4).round(), 1e-10),
+    state_chains._come: lambda rng: (rng.random((2, 3)), 1, rng.random((2, 3, 3)), 1, np.empty((2, 3)), 0),
+    state_chains._weigh: lambda rng: (rng.random((2, 3)), 1, rng.random((2, 3)) * rng.integers(2, size=3), 0),
+    state_chains._share: lambda rng: (rng.random((2, 3)), 1, rng.random(3), np.empty(3), rng.random((2, 3)), 1),
+    state_chains._onward: lambda rng: (rng.random((2, 3)), 1, rng.random(3), 0.3, np.empty(3)),
+    state_chains._go_back: lambda rng: (
+        *(rng.random(3), rng.random((2, 3, 3)), 1, rng.random((2, 3)), 0),
+        *(rng.random((2, 3, 3)), np.empty(3)),
+    ),
+    state_chains.lift: lambda rng: (500 * _logs(rng, (4, 3)), np.empty(4)),
+    state_chains._come_best: lambda rng: (_logs(rng, (2, 3)), 1, _logs(rng, (2, 3, 3)), 1, np.empty((2, 3)), 0),
+    state_chains._add_logs: lambda rng: (_logs(rng, (2, 3)), 1, _logs(rng, (2, 3)), 0),
+    state_chains._first_best: lambda rng: (_logs(rng, (2, 4)).round(), 1, _logs(rng, (1, 2, 4)).round(), 0, 1, 1e-10),
     sampling._find: _find_case,
     sampling._draw_column: _draw_case,
     sampling._add_entries: lambda rng: (

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
-from plausible.kernels.jit import kernel, reordering_kernel, twin_of
+from plausible.kernels.jit import inlined_kernel, kernel, twin_of
 from plausible.kernels.label_chains import log_sum
 
-#: Likelihoods below this one, beside the largest of their row, are raised to it.
-LEAST_WEIGHT = 1e-290
+#: Logarithms of likelihoods below this one, beside the largest of their row, are raised to it.
+LEAST_LOG = -667.0
 #: Where every transition is at least so probable nothing that vanishes matters; a step as improbable is risky.
 _SURE, _UNLIKELY = 1e-100, 1e-150
 #: Beliefs below this one are looked after: what they may grow to is bounded by a message from the right.
@@ -36,96 +36,104 @@ class StateChains(NamedTuple):
     row_of: Codes  # the row of each step
 
 
-# --- one step ---
+# --- one step: arrays go with the places in them, as making a view of each row would take longer than the work ---
 
 
-@reordering_kernel
-def _come(before: Floats, matrix: Floats, row: Floats) -> None:
+@inlined_kernel
+def _come(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int) -> None:
     """Σ_i before[i] matrix[i, j]."""
-    row[:] = 0.0
-    for i in range(len(before)):
-        share, factors = before[i], matrix[i]
-        for j in range(len(row)):
-            row[j] += share * factors[j]
+    for j in range(rows.shape[1]):
+        rows[t, j] = before[earlier, 0] * matrices[number, 0, j]
+    for i in range(1, rows.shape[1]):
+        share = before[earlier, i]
+        for j in range(rows.shape[1]):
+            rows[t, j] += share * matrices[number, i, j]
 
 
 @twin_of(_come)
-def _come_at_once(before: Floats, matrix: Floats, row: Floats) -> None:
-    np.dot(before, matrix, out=row)
+def _come_at_once(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int) -> None:
+    np.dot(before[earlier], matrices[number], out=rows[t])
 
 
-@reordering_kernel
-def _weigh(row: Floats, weights: Floats) -> float:
+@inlined_kernel
+def _weigh(rows: Floats, t: int, weights: Floats, place: int) -> float:
     """Multiply by the weights and divide by the sum, which is told."""
     size = 0.0
-    for j in range(len(row)):
-        row[j] *= weights[j]
-        size += row[j]
+    for j in range(rows.shape[1]):
+        rows[t, j] *= weights[place, j]
+        size += rows[t, j]
     factor = 1.0 / size if size > 0.0 else 0.0
-    for j in range(len(row)):
-        row[j] *= factor
+    for j in range(rows.shape[1]):
+        rows[t, j] *= factor
     return size
 
 
 @twin_of(_weigh)
-def _weigh_at_once(row: Floats, weights: Floats) -> float:
-    row *= weights
+def _weigh_at_once(rows: Floats, t: int, weights: Floats, place: int) -> float:
+    row = rows[t]
+    row *= weights[place]
     size = float(row.sum())
     row *= 1.0 / size if size > 0.0 else 0.0
     return size
 
 
-@reordering_kernel
-def _share(forward: Floats, backward: Floats, beliefs: Floats, sums: Floats) -> None:
+@inlined_kernel
+def _share(forward: Floats, t: int, backward: Floats, beliefs: Floats, sums: Floats, place: int) -> None:
     """Make both messages the beliefs of a step, which are added; the message from the right is scaled with them."""
     size = 0.0
     for j in range(len(beliefs)):
-        beliefs[j] = forward[j] * backward[j]
+        beliefs[j] = forward[t, j] * backward[j]
         size += beliefs[j]
     factor = 1.0 / size
     for j in range(len(beliefs)):
         beliefs[j] *= factor
         backward[j] *= factor
-        sums[j] += beliefs[j]
+        sums[place, j] += beliefs[j]
 
 
 @twin_of(_share)
-def _share_at_once(forward: Floats, backward: Floats, beliefs: Floats, sums: Floats) -> None:
-    np.multiply(forward, backward, out=beliefs)
+def _share_at_once(forward: Floats, t: int, backward: Floats, beliefs: Floats, sums: Floats, place: int) -> None:
+    np.multiply(forward[t], backward, out=beliefs)
     size = float(beliefs.sum())
     beliefs *= 1.0 / size
     backward *= 1.0 / size
-    sums += beliefs
+    sums[place] += beliefs
 
 
-@kernel
-def _onward(weights: Floats, backward: Floats, size: float, onward: Floats) -> None:
+@inlined_kernel
+def _onward(weights: Floats, place: int, backward: Floats, size: float, onward: Floats) -> None:
     factor = 1.0 / size
     for j in range(len(onward)):
-        onward[j] = weights[j] * backward[j] * factor
+        onward[j] = weights[place, j] * backward[j] * factor
 
 
 @twin_of(_onward)
-def _onward_at_once(weights: Floats, backward: Floats, size: float, onward: Floats) -> None:
-    np.multiply(weights, backward, out=onward)
+def _onward_at_once(weights: Floats, place: int, backward: Floats, size: float, onward: Floats) -> None:
+    np.multiply(weights[place], backward, out=onward)
     onward *= 1.0 / size
 
 
-@kernel
-def _go_back(onward: Floats, flipped: Floats, forward: Floats, outer: Floats, backward: Floats) -> None:
+@inlined_kernel
+def _go_back(
+    onward: Floats, flipped: Floats, number: int, forward: Floats, t: int, outer: Floats, backward: Floats
+) -> None:
     """The message to the left, and what the pairs of both steps' states add up to, but for the transitions."""
-    backward[:] = 0.0
-    for j in range(len(onward)):
-        share, factors, sums = onward[j], flipped[j], outer[j]
+    for i in range(len(backward)):
+        backward[i] = onward[0] * flipped[number, 0, i]
+        outer[number, 0, i] += onward[0] * forward[t, i]
+    for j in range(1, len(onward)):
+        share = onward[j]
         for i in range(len(backward)):
-            backward[i] += share * factors[i]
-            sums[i] += share * forward[i]
+            backward[i] += share * flipped[number, j, i]
+            outer[number, j, i] += share * forward[t, i]
 
 
 @twin_of(_go_back)
-def _go_back_at_once(onward: Floats, flipped: Floats, forward: Floats, outer: Floats, backward: Floats) -> None:
-    np.dot(onward, flipped, out=backward)
-    outer += onward[:, None] * forward
+def _go_back_at_once(
+    onward: Floats, flipped: Floats, number: int, forward: Floats, t: int, outer: Floats, backward: Floats
+) -> None:
+    np.dot(onward, flipped[number], out=backward)
+    outer[number] += onward[:, None] * forward[t]
 
 
 @kernel
@@ -139,6 +147,28 @@ def _is_thin(row: Floats, weights: Floats, before: Floats, matrix: Floats) -> bo
                 if before[i] > 0.0 and matrix[i, j] > 0.0:
                     return True
     return False
+
+
+@kernel
+def lift(logs: Floats, tops: Floats) -> None:
+    """Subtract from each row its greatest number, which is told, and raise what is far below it; -inf stays."""
+    for row in range(len(logs)):
+        top = -math.inf
+        for j in range(logs.shape[1]):
+            top = logs[row, j] if logs[row, j] > top else top
+        top = 0.0 if top == -math.inf else top
+        tops[row] = top
+        for j in range(logs.shape[1]):
+            value = logs[row, j] - top
+            logs[row, j] = LEAST_LOG if -math.inf < value < LEAST_LOG else value
+
+
+@twin_of(lift)
+def _lift_at_once(logs: Floats, tops: Floats) -> None:
+    np.max(logs, axis=1, out=tops)
+    tops[np.isneginf(tops)] = 0.0
+    logs -= tops[:, None]
+    logs[(logs < LEAST_LOG) & (logs > -np.inf)] = LEAST_LOG
 
 
 # --- sums over all paths ---
@@ -162,27 +192,30 @@ def _least_positive(numbers: Floats) -> float:
 
 @kernel
 def _pass_forward(
-    chains: StateChains, first: int, last: int, is_sure: bool, before: Floats, sizes: Floats, forward: Floats
+    chains: StateChains, first: int, last: int, is_sure: bool, marks: Floats, mark: int, sizes: Floats, forward: Floats
 ) -> int:
-    """Beliefs of steps from the first up to the last given what is observed up to each; `before` is of the step before.
+    """Beliefs of steps from the first up to the last given what is observed up to each.
 
-    `sizes` gets the probability of each step given those before, but for the scale of its row. Tells 0 where all is
-    well, 1 where a number has become thin, 2 where a step is too unlikely; `before` is empty for a first step.
+    `marks[mark]` are those of the step before, which a first step of a sequence has not: -1. `sizes` gets the
+    probability of each step given those before, but for the scale of its row. Tells 0 where all is well, 1 where a
+    number has become thin, 2 where a step is too unlikely.
     """
-    state = 0
+    state, has_one = 0, len(chains.matrix_of) == 0
     for t in range(first, last):
-        row, weights = forward[t - first], chains.weights[chains.row_of[t]]
-        matrix = chains.transitions[chains.matrix_of[t] if len(chains.matrix_of) else 0]
-        came_from = forward[t - first - 1] if t > first else before
-        if len(came_from):
-            _come(came_from, matrix, row)
+        number, row, here = 0 if has_one else chains.matrix_of[t], chains.row_of[t], t - first
+        if here:
+            _come(forward, here - 1, chains.transitions, number, forward, here)
+        elif mark >= 0:
+            _come(marks, mark, chains.transitions, number, forward, 0)
         else:
-            row[:] = chains.initial
-        sizes[t] = _weigh(row, weights)
+            forward[0] = chains.initial
+        sizes[t] = _weigh(forward, here, chains.weights, row)
         if not sizes[t] > _UNLIKELY:
             return 2
-        if not is_sure and state == 0 and _is_thin(row, weights, came_from, matrix):
-            state = 1
+        if not is_sure and state == 0:
+            before = forward[here - 1] if here else marks[mark] if mark >= 0 else chains.initial[:0]
+            if _is_thin(forward[here], chains.weights[row], before, chains.transitions[number]):
+                state = 1
     return state
 
 
@@ -194,10 +227,10 @@ def filter_states(chains: StateChains, first: int, last: int, beliefs: Floats, s
     """
     is_sure = _least_transition(chains.transitions) >= _SURE
     is_rough = _least_positive(chains.transitions) < _THIN
-    nothing = np.empty(0)
+    nothing = np.empty((0, len(chains.initial)))
     for sequence in range(first, last):
         begin, end = chains.starts[sequence], chains.starts[sequence + 1]
-        state = _pass_forward(chains, begin, end, is_sure, nothing, sizes, beliefs[begin:end])
+        state = _pass_forward(chains, begin, end, is_sure, nothing, -1, sizes, beliefs[begin:end])
         is_risky[sequence] = state > 0 or is_rough
 
 
@@ -205,11 +238,12 @@ def filter_states(chains: StateChains, first: int, last: int, beliefs: Floats, s
 def _may_grow(chains: StateChains, begin: int, end: int, flipped: Floats, sizes: Floats) -> bool:
     """Whether what is observed later could make a belief matter that was thin."""
     num_states = len(chains.initial)
-    backward, onward, nothing = np.ones(num_states), np.empty(num_states), np.zeros(num_states)
-    outer = np.empty((num_states, num_states))
+    backward, onward, nothing = np.ones(num_states), np.empty(num_states), np.zeros((1, num_states))
+    outer = np.empty_like(flipped)
     for t in range(end - 1, begin, -1):
-        _onward(chains.weights[chains.row_of[t]], backward, sizes[t], onward)
-        _go_back(onward, flipped[chains.matrix_of[t] if len(chains.matrix_of) else 0], nothing, outer, backward)
+        _onward(chains.weights, chains.row_of[t], backward, sizes[t], onward)
+        number = chains.matrix_of[t] if len(chains.matrix_of) else 0
+        _go_back(onward, flipped, number, nothing, 0, outer, backward)
         if not backward.max() < _LARGEST_GROWTH:
             return True
     return False
@@ -247,14 +281,14 @@ def sum_states(
     backward, onward, beliefs = np.empty(num_states), np.empty(num_states), np.empty(num_states)
     for sequence in range(first, last):
         begin, end = chains.starts[sequence], chains.starts[sequence + 1]
-        state, mark = int(is_rough), marks[0][:0]
+        state, mark = int(is_rough), -1
         for start in range(begin, end, block):
             stop = min(start + block, end)
-            state = max(state, _pass_forward(chains, start, stop, is_sure, mark, sizes, forward))
+            state = max(state, _pass_forward(chains, start, stop, is_sure, marks, mark, sizes, forward))
             if state == 2:
                 break
-            marks[(start - begin) // block] = forward[stop - start - 1]
-            mark = marks[(start - begin) // block]
+            mark += 1
+            marks[mark] = forward[stop - start - 1]
         is_risky[sequence] = state == 2 or (state == 1 and _may_grow(chains, begin, end, flipped, sizes))
         if is_risky[sequence]:
             continue
@@ -264,14 +298,13 @@ def sum_states(
             start = begin + number * block
             stop = min(start + block, end)
             if number < num_blocks - 1:
-                mark = marks[number - 1] if number else marks[0][:0]
-                _pass_forward(chains, start, stop, True, mark, sizes, forward)
+                _pass_forward(chains, start, stop, True, marks, number - 1, sizes, forward)
             for t in range(stop - 1, start - 1, -1):
                 if t < end - 1:
                     matrix = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0
-                    _onward(chains.weights[chains.row_of[t + 1]], backward, sizes[t + 1], onward)
-                    _go_back(onward, flipped[matrix], forward[t - start], outer[matrix], backward)
-                _share(forward[t - start], backward, beliefs, sums[places[t]])
+                    _onward(chains.weights, chains.row_of[t + 1], backward, sizes[t + 1], onward)
+                    _go_back(onward, flipped, matrix, forward, t - start, outer, backward)
+                _share(forward, t - start, backward, beliefs, sums, places[t])
         if begin < end:
             firsts += beliefs
     for number in range(len(flipped)):
@@ -327,38 +360,40 @@ def sum_log_states(
 # --- best paths ---
 
 
-@kernel
-def _come_best(before: Floats, matrix: Floats, row: Floats) -> None:
+@inlined_kernel
+def _come_best(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int) -> None:
     """max_i before[i] + matrix[i, j]."""
-    row[:] = -math.inf
-    for i in range(len(before)):
-        share, factors = before[i], matrix[i]
-        for j in range(len(row)):
-            value = share + factors[j]
-            row[j] = value if value > row[j] else row[j]
+    for j in range(rows.shape[1]):
+        rows[t, j] = before[earlier, 0] + matrices[number, 0, j]
+    for i in range(1, rows.shape[1]):
+        share = before[earlier, i]
+        for j in range(rows.shape[1]):
+            value = share + matrices[number, i, j]
+            rows[t, j] = value if value > rows[t, j] else rows[t, j]
 
 
 @twin_of(_come_best)
-def _come_best_at_once(before: Floats, matrix: Floats, row: Floats) -> None:
-    np.max(before[:, None] + matrix, axis=0, out=row)
+def _come_best_at_once(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int) -> None:
+    np.max(before[earlier][:, None] + matrices[number], axis=0, out=rows[t])
 
 
-@kernel
-def _add_logs(row: Floats, logs: Floats) -> float:
+@inlined_kernel
+def _add_logs(rows: Floats, t: int, logs: Floats, place: int) -> float:
     """Add, and make the greatest sum, which is told, zero."""
     top = -math.inf
-    for j in range(len(row)):
-        row[j] += logs[j]
-        top = row[j] if row[j] > top else top
+    for j in range(rows.shape[1]):
+        rows[t, j] += logs[place, j]
+        top = rows[t, j] if rows[t, j] > top else top
     if top > -math.inf:
-        for j in range(len(row)):
-            row[j] -= top
+        for j in range(rows.shape[1]):
+            rows[t, j] -= top
     return top
 
 
 @twin_of(_add_logs)
-def _add_logs_at_once(row: Floats, logs: Floats) -> float:
-    row += logs
+def _add_logs_at_once(rows: Floats, t: int, logs: Floats, place: int) -> float:
+    row = rows[t]
+    row += logs[place]
     top = float(row.max())
     if top > -math.inf:
         row -= top
@@ -366,36 +401,37 @@ def _add_logs_at_once(row: Floats, logs: Floats) -> float:
 
 
 @kernel
-def _first_best(reached: Floats, onward: Floats, noise: float) -> int:
+def _first_best(reached: Floats, t: int, flipped: Floats, number: int, after: int, noise: float) -> int:
     """The first state whose sum of both is the greatest, but for noise."""
     top = -math.inf
-    for place in range(len(reached)):
-        value = reached[place] + onward[place]
+    for place in range(reached.shape[1]):
+        value = reached[t, place] + flipped[number, after, place]
         top = value if value > top else top
-    for place in range(len(reached)):
-        if reached[place] + onward[place] >= top - noise:
+    for place in range(reached.shape[1]):
+        if reached[t, place] + flipped[number, after, place] >= top - noise:
             return place
     return 0
 
 
 @twin_of(_first_best)
-def _first_best_at_once(reached: Floats, onward: Floats, noise: float) -> int:
-    sums = reached + onward
+def _first_best_at_once(reached: Floats, t: int, flipped: Floats, number: int, after: int, noise: float) -> int:
+    sums = reached[t] + flipped[number, after]
     return int(np.argmax(sums >= sums.max() - noise))
 
 
 @kernel
-def _pass_best(chains: StateChains, first: int, last: int, before: Floats, reached: Floats) -> float:
+def _pass_best(chains: StateChains, first: int, last: int, marks: Floats, mark: int, reached: Floats) -> float:
     """The greatest weight of a path to each state of each step, less what is told."""
-    offset = 0.0
+    offset, has_one = 0.0, len(chains.matrix_of) == 0
     for t in range(first, last):
-        row = reached[t - first]
-        came_from = reached[t - first - 1] if t > first else before
-        if len(came_from):
-            _come_best(came_from, chains.transitions[chains.matrix_of[t] if len(chains.matrix_of) else 0], row)
+        number, here = 0 if has_one else chains.matrix_of[t], t - first
+        if here:
+            _come_best(reached, here - 1, chains.transitions, number, reached, here)
+        elif mark >= 0:
+            _come_best(marks, mark, chains.transitions, number, reached, 0)
         else:
-            row[:] = chains.initial
-        top = _add_logs(row, chains.weights[chains.row_of[t]])
+            reached[0] = chains.initial
+        top = _add_logs(reached, here, chains.weights, chains.row_of[t])
         if top == -math.inf:
             return top
         offset += top
@@ -417,18 +453,18 @@ def best_states(
     flipped = np.empty_like(chains.transitions)
     for number in range(len(flipped)):
         flipped[number] = chains.transitions[number].T
-    reached, nothing = np.empty((min(block, longest), num_states)), np.zeros(num_states)
+    reached, nothing = np.empty((min(block, longest), num_states)), np.zeros((1, 1, num_states))
     marks = np.empty((longest // block + 1, num_states))
     for sequence in range(first, last):
         begin, end = chains.starts[sequence], chains.starts[sequence + 1]
-        values[sequence], mark = 0.0, marks[0][:0]
+        values[sequence], mark = 0.0, -1
         for start in range(begin, end, block):
             stop = min(start + block, end)
-            values[sequence] += _pass_best(chains, start, stop, mark, reached)
+            values[sequence] += _pass_best(chains, start, stop, marks, mark, reached)
             if values[sequence] == -math.inf:
                 break
-            marks[(start - begin) // block] = reached[stop - start - 1]
-            mark = marks[(start - begin) // block]
+            mark += 1
+            marks[mark] = reached[stop - start - 1]
         if values[sequence] == -math.inf or begin == end:
             continue
         num_blocks = (end - begin + block - 1) // block
@@ -436,15 +472,13 @@ def best_states(
             start = begin + number * block
             stop = min(start + block, end)
             if number < num_blocks - 1:
-                mark = marks[number - 1] if number else marks[0][:0]
-                _pass_best(chains, start, stop, mark, reached)
+                _pass_best(chains, start, stop, marks, number - 1, reached)
             for t in range(stop - 1, start - 1, -1):
-                row = reached[t - start]
-                if t < end - 1:
-                    matrix = flipped[chains.matrix_of[t + 1] if len(chains.matrix_of) else 0]
-                    path[t] = _first_best(row, matrix[path[t + 1]], noise)
+                if t == end - 1:
+                    path[t] = _first_best(reached, t - start, nothing, 0, 0, noise)
                 else:
-                    path[t] = _first_best(row, nothing, noise)
+                    matrix = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0
+                    path[t] = _first_best(reached, t - start, flipped, matrix, path[t + 1], noise)
 
 
 # --- draws ---

@@ -407,7 +407,7 @@ class HiddenMarkovModel(SequenceModel):
 
     def _path(self, sequences: Sequences, path: Codes, value: float) -> StatePath:
         named = sequences.series(path)
-        return StatePath(tuple(self.states[code] for code in named.tolist()), value, named.index)
+        return StatePath(tuple(self._state_array[named.to_numpy()].tolist()), value, named.index)
 
     def sample_posterior(
         self,

@@ -13,11 +13,11 @@ from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.kernels.label_chains import best_chains
 from plausible.kernels.state_chains import (
-    LEAST_WEIGHT,
     StateChains,
     best_states,
     draw_states,
     filter_states,
+    lift,
     sum_log_states,
     sum_states,
 )
@@ -28,7 +28,6 @@ _MOST_KEPT = 1 << 22
 _BLOCK = 1 << 12
 #: Paths whose logarithms differ by no more are ties.
 _TIE = 100 * SCORE_NOISE
-_LEAST_LOG = math.log(LEAST_WEIGHT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,15 +89,8 @@ def scale(logs: Floats) -> Floats:
     scales = np.empty(len(logs))
     for start in range(0, len(logs), _BLOCK):
         part = logs[start : start + _BLOCK]
-        tops = part.max(axis=1)
-        tops[np.isneginf(tops)] = 0.0
-        part -= tops[:, None]
-        is_never = np.isneginf(part) if np.isneginf(part.min(initial=0.0)) else None
-        np.maximum(part, _LEAST_LOG, out=part)
+        lift(part, scales[start : start + _BLOCK])
         np.exp(part, out=part)
-        if is_never is not None:
-            part[is_never] = 0.0
-        scales[start : start + _BLOCK] = tops
     return scales
 
 
