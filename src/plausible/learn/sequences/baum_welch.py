@@ -322,13 +322,13 @@ def _read(
     if isinstance(emission, Emission):
         model = HiddenMarkovModel(*uniform, emission, state.states, state=name)
         return model, model._read(rows, *places)
-    sequences = _inferred(rows, {name: state}, places, emission)
+    sequences = inferred_rows(rows, {name: state}, places, emission)
     columns = [variable for each, variable in sequences.variables.items() if each != name]
     blank = blank_emission(columns, count, emission, covariance, num_components)
     return HiddenMarkovModel(*uniform, blank, state.states, state=name), sequences
 
 
-def _inferred(
+def inferred_rows(
     rows: SequencesLike,
     known: dict[str, Variable],
     places: tuple[str | None, str | None, str],

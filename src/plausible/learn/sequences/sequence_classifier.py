@@ -1,0 +1,153 @@
+"""Classes of sequences: one hidden Markov model or chain for each class, and Bayes' rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.base.arrays import Floats
+from plausible.base.options import generator_of
+from plausible.data.sequences import Sequences
+from plausible.errors import InvalidArgument
+from plausible.learn.classifiers.estimator import Estimator, read_classes
+from plausible.learn.sequences.baum_welch import HMMProblem, inferred_rows
+from plausible.learn.sequences.chains_of_order import chain_of
+from plausible.learn.sequences.emission_learners import EmissionRules
+from plausible.learn.sequences.hmm_starts import blank_emission, started
+from plausible.learn.sequences.priors import HMMPrior
+from plausible.models.sequences.emissions import OBSERVATION
+from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+from plausible.search.run import Stops, best_run
+from plausible.variables import Variable
+
+
+class SequenceClassifier(Estimator):
+    """P(class | sequence) ∝ P(class) p(sequence | model of the class), in the form of scikit-learn.
+
+    X is a list of sequences, each a list of symbols or numbers, a matrix or a frame with a row a step.
+
+    Parameters
+    ----------
+    kind
+        "hmm" or "chain": what is learned of each class.
+    num_states, covariance
+        Of hidden Markov models: how many hidden states, and the kind of covariances of numbers.
+    order
+        Of chains: how many symbols before one matter.
+    pseudocount
+        Cases added to each symbol and transition, and of numbers cases that are spread as the columns are: a class that
+        lacks a symbol does not rule it out.
+    restarts, max_steps, random_state
+        Of EM for hidden Markov models.
+
+    Examples
+    --------
+    >>> X = [list("aaab"), list("abaa"), list("bbba"), list("babb")]
+    >>> model = SequenceClassifier(kind="chain").fit(X, ["A", "A", "B", "B"])
+    >>> model.predict([list("aaaa"), list("bbb")]).tolist()
+    ['A', 'B']
+    """
+
+    def __init__(
+        self,
+        kind: str = "hmm",
+        num_states: int = 2,
+        covariance: str = "diagonal",
+        order: int = 1,
+        pseudocount: float = 1.0,
+        restarts: int = 0,
+        max_steps: int = 100,
+        random_state: int | None = 0,
+    ) -> None:
+        self.kind = kind
+        self.num_states = num_states
+        self.covariance = covariance
+        self.order = order
+        self.pseudocount = pseudocount
+        self.restarts = restarts
+        self.max_steps = max_steps
+        self.random_state = random_state
+
+    def fit(self, X: Sequence[Any], y: Any) -> Self:
+        """Learn a model for each class."""
+        if self.kind not in ("hmm", "chain"):
+            raise InvalidArgument(f"kind={self.kind!r}: expected 'hmm' or 'chain'.")
+        classes = read_classes(y, {})
+        sequences = inferred_rows(_listed(X), {}, (None, None, "refuse"), None)
+        if sequences.num_sequences != len(classes.codes):
+            raise InvalidArgument(
+                f"There are {sequences.num_sequences} sequences, but {len(classes.codes)} classes in y."
+            )
+        self.classes_ = classes.states
+        self.variables_ = dict(sequences.variables)
+        counts = np.bincount(classes.codes, minlength=len(classes.states))
+        self.class_prior_ = counts / counts.sum()
+        generators = generator_of(self.random_state).spawn(len(counts))
+        self.models_ = [
+            self._learned(sequences.take(np.flatnonzero(classes.codes == code).tolist()), rng)
+            for code, rng in enumerate(generators)
+        ]
+        return self
+
+    def _learned(self, sequences: Sequences, rng: np.random.Generator) -> Any:
+        if self.kind == "chain":
+            return chain_of(sequences, self.order, self.pseudocount, 0.0)
+        count, cases = self.num_states, float(self.pseudocount)
+        uniform = np.full(count, 1 / count), np.full((count, count), 1 / count)
+        blank = blank_emission(list(self.variables_.values()), count, None, self.covariance, 1)
+        model = HiddenMarkovModel(*uniform, blank)
+        rules = EmissionRules(HMMPrior(cases, cases, cases, cases, 0.0, cases), 1e-6, ())
+        problem = HMMProblem.of(model, sequences, rules)
+        stops = Stops(1e-5, self.max_steps)
+        starts = (
+            problem.init(started(model, sequences, "mixture", rules, own)) for own in rng.spawn(1 + self.restarts)
+        )
+        return best_run(lambda begin, clock: problem.run(begin, stops, clock), starts)[0].state.model
+
+    def predict_log_proba(self, X: Sequence[Any]) -> Floats:
+        """log P(class | sequence): a row for each sequence, a column for each class."""
+        self._check_fitted()
+        rows = _listed(X)
+        known = Sequences.read(rows, self.variables_, lone=_lone(self.variables_), place="this classifier")
+        logs = np.stack([_log_likelihoods(model, known) for model in self.models_], axis=1) + np.log(self.class_prior_)
+        totals = np.logaddexp.reduce(logs, axis=1, keepdims=True)
+        return np.asarray(np.where(np.isneginf(totals), np.log(self.class_prior_), logs - totals))
+
+    def predict_proba(self, X: Sequence[Any]) -> Floats:
+        """P(class | sequence); the prior of the classes where a sequence is impossible under all of them."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Sequence[Any]) -> NDArray[Any]:
+        """The most probable class of each sequence."""
+        return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
+
+    def score(self, X: Sequence[Any], y: Any) -> float:
+        """The share of sequences whose class is found."""
+        return float((self.predict(X) == np.asarray(y)).mean())
+
+
+def _listed(X: Sequence[Any]) -> list[Any]:
+    """A list of sequences; the rows of a matrix are sequences of its cells."""
+    return list(X)
+
+
+def _lone(variables: dict[str, Variable]) -> str:
+    return next(iter(variables)) if len(variables) == 1 else OBSERVATION
+
+
+def _log_likelihoods(model: Any, sequences: Sequences) -> Floats:
+    """log p of each sequence, -inf where it is impossible."""
+    steps = (
+        model._step_log_likelihoods(sequences) if isinstance(model, HiddenMarkovModel) else model._step_logs(sequences)
+    )
+    steps = np.where(np.isnan(steps), 0.0, steps)
+    sums = np.append(0.0, steps)
+    return np.array(
+        [
+            sums[begin + 1 : end + 1].sum()
+            for begin, end in zip(sequences.starts[:-1], sequences.starts[1:], strict=True)
+        ]
+    )
