@@ -1,0 +1,172 @@
+"""Models in time and rows of a file: `plausible filter`, `smooth` and `forecast`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from plausible.cli import options
+from plausible.cli.commands import command
+from plausible.cli.data import read_columns
+from plausible.cli.options import argument, option
+from plausible.cli.output import check_one_reader, input_name, is_standard, output_name, print_answer, print_json
+from plausible.cli.source import read_any_model
+from plausible.cli.tables import check_output, new_table
+from plausible.errors import InvalidArgument, counted
+from plausible.models.sequences.sequence_model import SequenceModel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TimedModel = Annotated[str, argument("A file with a model in time, such as a hidden Markov model, or -.")]
+StepsFile = Annotated[Path, argument("A CSV or Parquet file with a row for each step, or -.", metavar="ROWS")]
+Output = Annotated[Path | None, option("The CSV or Parquet file to write; by default the terminal.", "--output", "-o")]
+SequenceColumn = Annotated[str | None, option("The column that says which sequence a row belongs to.", "--sequence")]
+TimeColumn = Annotated[str | None, option("The column that says when a row comes in its sequence.", "--time")]
+Gaps = Annotated[
+    str, option("Steps that the times lack: refuse, fill (nothing is observed there), or ignore.", "--gaps")
+]
+
+_NOTES = (
+    "Rows without --sequence are one sequence; without --time they come as they stand. Empty cells are not observed.",
+)
+
+
+@command(
+    examples=(
+        "plausible filter weather.json days.csv",
+        "plausible filter weather.json days.csv --sequence town --time day -o beliefs.csv",
+    ),
+    notes=_NOTES,
+)
+def run_filter(
+    model: TimedModel,
+    rows: StepsFile,
+    output: Output = None,
+    sequence: SequenceColumn = None,
+    time: TimeColumn = None,
+    gaps: Gaps = "refuse",
+    na: options.MissingMarkers = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Tell the hidden state at each step, by the rows up to it."""
+    timed, columns = _read(model, rows, na, output)
+    answer = timed.filter(columns, sequence=sequence, time=time, gaps=gaps)
+    found = timed.log_likelihood(columns, sequence=sequence, time=time, gaps=gaps)
+    _tell(_table(answer, columns, sequence, time), output, as_json, log_likelihood=found)
+
+
+@command(
+    examples=(
+        "plausible smooth weather.json days.csv --time day",
+        "plausible smooth weather.json days.csv --time day --best -o beliefs.csv",
+    ),
+    notes=_NOTES,
+)
+def run_smooth(
+    model: TimedModel,
+    rows: StepsFile,
+    output: Output = None,
+    sequence: SequenceColumn = None,
+    time: TimeColumn = None,
+    gaps: Gaps = "refuse",
+    best: Annotated[bool, option("Add the most probable course of the hidden states.", "--best")] = False,
+    na: options.MissingMarkers = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Tell the hidden state at each step, by all rows of its sequence."""
+    timed, columns = _read(model, rows, na, output)
+    where: dict[str, Any] = {"sequence": sequence, "time": time, "gaps": gaps}
+    table = _table(timed.smooth(columns, **where), columns, sequence, time)
+    if best:
+        path = timed.mpe(columns, **where).to_frame()
+        for name in path.columns:
+            table[f"best {name}"] = path[name].to_numpy()
+    _tell(table, output, as_json, log_likelihood=timed.log_likelihood(columns, **where))
+
+
+@command(
+    examples=("plausible forecast weather.json days.csv --time day --steps 3",),
+    notes=_NOTES,
+)
+def run_forecast(
+    model: TimedModel,
+    rows: StepsFile,
+    output: Output = None,
+    steps: Annotated[int, option("How many steps after the last row of each sequence.", "--steps", "-n", min=1)] = 1,
+    level: Annotated[float, option("How probable the intervals of numbers are.", min=0.0, max=1.0)] = 0.9,
+    sequence: SequenceColumn = None,
+    time: TimeColumn = None,
+    gaps: Gaps = "refuse",
+    na: options.MissingMarkers = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Tell what will be observed at the steps after the last row."""
+    timed, columns = _read(model, rows, na, output)
+    answer = timed.forecast(columns, steps, sequence=sequence, time=time, gaps=gaps, level=level)
+    _tell(_frame_of(answer).reset_index(), output, as_json)
+
+
+def _read(
+    source: str, rows: Path, na: list[str] | None, output: Path | None
+) -> tuple[SequenceModel, Mapping[str, Any]]:
+    """The model, and the columns of the rows."""
+    check_one_reader({"MODEL": source, "ROWS": rows})
+    if output is not None:
+        check_output(output, None, rows)
+    model = read_any_model(source)
+    if not isinstance(model, SequenceModel):
+        raise InvalidArgument(
+            f"{source!r} is no model in time: ask it with plausible query, or learn one from rows in time, as in: "
+            f"plausible learn {input_name(rows)} --hidden-states 2 -o model.json."
+        )
+    return model, read_columns(rows, model.variables.values(), missing_values=na).source.read()
+
+
+def _frame_of(answer: Any) -> pd.DataFrame:
+    """An answer as one table: of several variables, a column for each state of each of them."""
+    import pandas as pd
+
+    if isinstance(answer, pd.DataFrame):
+        return answer
+    if isinstance(answer, Mapping):
+        tables = {name: _frame_of(table) for name, table in answer.items()}
+        return pd.concat([table.add_prefix(f"{name}=") for name, table in tables.items()], axis=1)
+    frame: pd.DataFrame = answer.to_frame()
+    return frame
+
+
+def _table(answer: Any, columns: Mapping[str, Any], sequence: str | None, time: str | None) -> pd.DataFrame:
+    """The answer behind the columns that say which step each row is."""
+    frame = _frame_of(answer)
+    marks = [name for name in (sequence, time) if name is not None]
+    if marks and set(marks) & set(frame.index.names):  # missing steps were filled in
+        return frame.reset_index()
+    for place, name in enumerate(marks):
+        frame.insert(place, name, list(columns[name]))
+    return frame
+
+
+def _tell(table: pd.DataFrame, output: Path | None, as_json: bool, **facts: float) -> None:
+    """Write the table, by default on standard output."""
+    columns = {str(name): _cells(column) for name, column in table.items()}
+    if output is None and as_json:
+        print_json(
+            {**facts, "rows": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]}
+        )
+        return
+    kinds = {name: next((type(cell) for cell in cells if cell is not None), float) for name, cells in columns.items()}
+    with new_table(output or Path("-"), kinds) as writer:
+        writer.write(columns)
+    if output is None or is_standard(output):
+        return
+    told = "".join(f", {name.replace('_', ' ')} {value:.6g}" for name, value in facts.items())
+    text = f"{output_name(output)}: {counted(len(table), 'row')} written{told}"
+    print_answer(text, {**facts, "output": str(output), "rows": len(table)}, as_json=as_json)
+
+
+def _cells(column: pd.Series[Any]) -> list[Any]:
+    """The cells as a file holds them: times as text, nothing where there is none."""
+    cells = column.astype(object).where(column.notna(), None).tolist()
+    return [cell if cell is None or isinstance(cell, (bool, int, float, str)) else str(cell) for cell in cells]
