@@ -23,6 +23,7 @@ from plausible.cli.output import (
     print_json,
     print_line,
 )
+from plausible.cli.sequences import learn_hidden_states
 from plausible.cli.source import MODEL_ENDINGS, check_target, read_graph, save_model
 from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
@@ -83,6 +84,7 @@ _RESTARTS = 5
         "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60",
         "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
         "plausible learn data.csv -o net.json --graph 'H -> lung; H -> bronc' --hidden H=2",
+        "plausible learn days.csv -o weather.json --hidden-states 2 --time day",
         "plausible learn data.csv -o net.json --markov",
         "plausible learn data.csv -o net.uai --markov --graph 'smoke - lung - dysp - bronc - smoke' --prior gaussian:1",
     )
@@ -121,6 +123,12 @@ def run_learn(
         str | None, option("Of --method pc: majority, conservative, stable or original.", show_default="majority")
     ] = None,
     weights: options.WeightsColumn = None,
+    sequence: options.SequenceColumn = None,
+    time: options.TimeColumn = None,
+    gaps: options.Gaps = "refuse",
+    hidden_states: Annotated[
+        int | None, option("Rows are steps in time: learn a hidden Markov model with so many states.", min=1)
+    ] = None,
     bootstrap: Annotated[
         int, option("Learn again from so many samples of the rows: how sure is each edge?", min=0)
     ] = 0,
@@ -156,6 +164,12 @@ def run_learn(
     check_one_reader({"DATA": data, "--graph": graph})
     check_target(output, format)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
+    if hidden_states is not None:
+        places = {"sequence": sequence, "time": time, "gaps": gaps}
+        learn_hidden_states(columns, hidden_states, output, format, places, seed, time_limit, progress, as_json)
+        return
+    if sequence is not None or time is not None:
+        raise InvalidArgument("--sequence and --time are for rows in time: say what to learn, as in --hidden-states 3.")
     if markov:
         others = (score, tiers, class_variable, order, alpha, variant, bootstrap, hidden, max_parents)
         if any(option not in (None, "", 0) for option in others):

@@ -83,6 +83,13 @@ Experiments = Annotated[str | None, option(_SET_OUTSIDE, "--interventions")]
 SearchedExperiments = Annotated[str | None, option(f"{_SET_OUTSIDE} For gies and hill-climbing.", "--interventions")]
 Seed = Annotated[int, option("A whole number: the same one gives the same answer.", min=0)]
 
+# Rows in time.
+SequenceColumn = Annotated[str | None, option("The column that says which sequence a row belongs to.", "--sequence")]
+TimeColumn = Annotated[str | None, option("The column that says when a row comes in its sequence.", "--time")]
+Gaps = Annotated[
+    str, option("Steps that the times lack: refuse, fill (nothing is observed there), or ignore.", "--gaps")
+]
+
 # What comes out, and how.
 TableFormat = Annotated[str | None, option("csv or parquet, where the ending of the output does not tell.", "--format")]
 ShowProgress = Annotated[

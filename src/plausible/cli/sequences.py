@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from plausible.cli import options
 from plausible.cli.commands import command
-from plausible.cli.data import read_columns
+from plausible.cli.data import DataColumns, read_columns
 from plausible.cli.options import argument, option
 from plausible.cli.output import check_one_reader, input_name, is_standard, output_name, print_answer, print_json
-from plausible.cli.source import read_any_model
+from plausible.cli.source import read_any_model, save_model
 from plausible.cli.tables import check_output, new_table
+from plausible.cli.terminal import progress_bar
 from plausible.errors import InvalidArgument, counted
+from plausible.learn.sequences.baum_welch import hmm
 from plausible.models.sequences.sequence_model import SequenceModel
+from plausible.variables import Variable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,11 +25,9 @@ if TYPE_CHECKING:
 TimedModel = Annotated[str, argument("A file with a model in time, such as a hidden Markov model, or -.")]
 StepsFile = Annotated[Path, argument("A CSV or Parquet file with a row for each step, or -.", metavar="ROWS")]
 Output = Annotated[Path | None, option("The CSV or Parquet file to write; by default the terminal.", "--output", "-o")]
-SequenceColumn = Annotated[str | None, option("The column that says which sequence a row belongs to.", "--sequence")]
-TimeColumn = Annotated[str | None, option("The column that says when a row comes in its sequence.", "--time")]
-Gaps = Annotated[
-    str, option("Steps that the times lack: refuse, fill (nothing is observed there), or ignore.", "--gaps")
-]
+
+#: More runs of EM, from random tables.
+_RESTARTS = 5
 
 _NOTES = (
     "Rows without --sequence are one sequence; without --time they come as they stand. Empty cells are not observed.",
@@ -44,9 +45,9 @@ def run_filter(
     model: TimedModel,
     rows: StepsFile,
     output: Output = None,
-    sequence: SequenceColumn = None,
-    time: TimeColumn = None,
-    gaps: Gaps = "refuse",
+    sequence: options.SequenceColumn = None,
+    time: options.TimeColumn = None,
+    gaps: options.Gaps = "refuse",
     na: options.MissingMarkers = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -54,7 +55,7 @@ def run_filter(
     timed, columns = _read(model, rows, na, output)
     answer = timed.filter(columns, sequence=sequence, time=time, gaps=gaps)
     found = timed.log_likelihood(columns, sequence=sequence, time=time, gaps=gaps)
-    _tell(_table(answer, columns, sequence, time), output, as_json, log_likelihood=found)
+    _tell(_table(timed, answer, columns, sequence, time), output, as_json, log_likelihood=found)
 
 
 @command(
@@ -68,9 +69,9 @@ def run_smooth(
     model: TimedModel,
     rows: StepsFile,
     output: Output = None,
-    sequence: SequenceColumn = None,
-    time: TimeColumn = None,
-    gaps: Gaps = "refuse",
+    sequence: options.SequenceColumn = None,
+    time: options.TimeColumn = None,
+    gaps: options.Gaps = "refuse",
     best: Annotated[bool, option("Add the most probable course of the hidden states.", "--best")] = False,
     na: options.MissingMarkers = None,
     as_json: options.AsJson = False,
@@ -78,7 +79,7 @@ def run_smooth(
     """Tell the hidden state at each step, by all rows of its sequence."""
     timed, columns = _read(model, rows, na, output)
     where: dict[str, Any] = {"sequence": sequence, "time": time, "gaps": gaps}
-    table = _table(timed.smooth(columns, **where), columns, sequence, time)
+    table = _table(timed, timed.smooth(columns, **where), columns, sequence, time)
     if best:
         path = timed.mpe(columns, **where).to_frame()
         for name in path.columns:
@@ -96,16 +97,49 @@ def run_forecast(
     output: Output = None,
     steps: Annotated[int, option("How many steps after the last row of each sequence.", "--steps", "-n", min=1)] = 1,
     level: Annotated[float, option("How probable the intervals of numbers are.", min=0.0, max=1.0)] = 0.9,
-    sequence: SequenceColumn = None,
-    time: TimeColumn = None,
-    gaps: Gaps = "refuse",
+    sequence: options.SequenceColumn = None,
+    time: options.TimeColumn = None,
+    gaps: options.Gaps = "refuse",
     na: options.MissingMarkers = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Tell what will be observed at the steps after the last row."""
     timed, columns = _read(model, rows, na, output)
     answer = timed.forecast(columns, steps, sequence=sequence, time=time, gaps=gaps, level=level)
-    _tell(_frame_of(answer).reset_index(), output, as_json)
+    _tell(_frame_of(answer, timed.variables).reset_index(), output, as_json)
+
+
+def learn_hidden_states(
+    columns: DataColumns,
+    num_states: int,
+    output: Path,
+    format: str | None,
+    places: Mapping[str, Any],
+    seed: int,
+    time_limit: float | None,
+    progress: bool | None,
+    as_json: bool,
+) -> None:
+    """Learn a hidden Markov model and write it."""
+    if columns.variables:
+        named = ", ".join(columns.variables)
+        raise InvalidArgument(
+            f"--hidden-states types columns by what they hold: leave --continuous and --states of {named}."
+        )
+    rows = dict(columns.source.read())
+    with progress_bar("learning hidden states", progress) as advance:
+        fit = hmm(
+            rows,
+            num_states,
+            restarts=_RESTARTS,
+            seed=seed,
+            time_limit=time_limit,
+            progress=lambda state: advance(None, f", log-likelihood {state.log_likelihood:.6g}"),
+            **places,
+        )
+    save_model(fit.model, output, format)
+    facts = {"output": str(output), **fit.to_dict()}
+    print_answer(f"{output_name(output)}: {fit}", facts, as_json=as_json, error=is_standard(output))
 
 
 def _read(
@@ -124,22 +158,27 @@ def _read(
     return model, read_columns(rows, model.variables.values(), missing_values=na).source.read()
 
 
-def _frame_of(answer: Any) -> pd.DataFrame:
+def _frame_of(answer: Any, variables: Mapping[str, Variable]) -> pd.DataFrame:
     """An answer as one table: of several variables, a column for each state of each of them."""
     import pandas as pd
 
     if isinstance(answer, pd.DataFrame):
         return answer
-    if isinstance(answer, Mapping):
-        tables = {name: _frame_of(table) for name, table in answer.items()}
-        return pd.concat([table.add_prefix(f"{name}=") for name, table in tables.items()], axis=1)
-    frame: pd.DataFrame = answer.to_frame()
-    return frame
+    if not isinstance(answer, Mapping):
+        frame: pd.DataFrame = answer.to_frame()
+        return frame
+    tables: list[pd.DataFrame] = []
+    for name, table in answer.items():
+        form = "{0} {1}" if variables[name].is_continuous else "P({0}={1})"
+        tables.append(table.rename(columns=lambda column, name=name, form=form: form.format(name, column)))
+    return pd.concat(tables, axis=1)
 
 
-def _table(answer: Any, columns: Mapping[str, Any], sequence: str | None, time: str | None) -> pd.DataFrame:
+def _table(
+    model: SequenceModel, answer: Any, columns: Mapping[str, Any], sequence: str | None, time: str | None
+) -> pd.DataFrame:
     """The answer behind the columns that say which step each row is."""
-    frame = _frame_of(answer)
+    frame = _frame_of(answer, model.variables)
     marks = [name for name in (sequence, time) if name is not None]
     if marks and set(marks) & set(frame.index.names):  # missing steps were filled in
         return frame.reset_index()

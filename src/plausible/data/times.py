@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Ints, Positions, starts_of
 from plausible.base.records import shown
+from plausible.base.remedies import Argument, Remedy
 from plausible.data.factorizing import factorize, is_absent
 from plausible.errors import InvalidArgument, counted
 
@@ -23,6 +24,7 @@ GAPS = ("refuse", "fill", "ignore")
 _UNEVEN = 1e-6
 #: So many missing steps for each row are hardly meant.
 _MOST_FILLED = 100
+_AS_THEY_STAND = Remedy("take rows as they follow each other: ", Argument("gaps", "ignore"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,14 +93,14 @@ class Steps:
             step = int(np.argmax(counts > 1))
             raise InvalidArgument(
                 f"There is no row between {self.where(step - 1)} and {self.where(step)}, though times are "
-                f"{times.unit_told} apart elsewhere. gaps='fill' takes the missing steps as not observed, "
-                "gaps='ignore' the rows as they follow each other."
+                f"{times.unit_told} apart elsewhere.",
+                remedies=[Remedy("take missing steps as not observed: ", Argument("gaps", "fill")), _AS_THEY_STAND],
             )
         if counts.sum() > _MOST_FILLED * len(counts) + 1000:
             raise InvalidArgument(
-                f"gaps='fill' would put in {int(counts.sum()) - len(counts):,} steps for "
-                f"{counted(len(counts), 'row')}, each {times.unit_told} long. Give times in larger units, "
-                "or gaps='ignore'."
+                f"To fill gaps {int(counts.sum()) - len(counts):,} steps would be put in for "
+                f"{counted(len(counts), 'row')}, each {times.unit_told} long.",
+                remedies=[Remedy("give times in larger units"), _AS_THEY_STAND],
             )
         ends = np.cumsum(counts)
         if ends[-1] == len(counts):
@@ -124,8 +126,8 @@ class Steps:
             step = int(after[np.argmax(is_uneven)])
             raise InvalidArgument(
                 f"The times in column {times.name!r} are not regular: {self.where(step - 1)} and {self.where(step)} "
-                "are no whole number of steps apart. gaps='ignore' takes the rows as they follow each other; or give a "
-                "column that numbers the steps."
+                "are no whole number of steps apart.",
+                remedies=[_AS_THEY_STAND, Remedy("give a column that numbers the steps: ", Argument("time"))],
             )
         return counts, times.with_unit(int(after[np.argmin(apart)]))
 

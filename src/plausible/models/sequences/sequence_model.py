@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
+from plausible.base.options import Seed
 from plausible.base.records import plain
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import ImpossibleEvidence
@@ -63,6 +64,53 @@ class SequenceModel(Frozen, ABC):
     @abstractmethod
     def _step_log_likelihoods(self, sequences: Sequences) -> Floats:
         """log p(o_t | o_1 ... o_t-1) of each step; -inf at the first step that is impossible, and NaN after it."""
+
+    @abstractmethod
+    def filter(
+        self, rows: SequencesLike, *, sequence: str | None = None, time: str | None = None, gaps: str = "refuse"
+    ) -> Any:
+        """What is known of hidden variables at each step, given the rows up to it."""
+
+    @abstractmethod
+    def smooth(
+        self, rows: SequencesLike, *, sequence: str | None = None, time: str | None = None, gaps: str = "refuse"
+    ) -> Any:
+        """What is known of hidden variables at each step, given all rows of its sequence."""
+
+    @abstractmethod
+    def predict(
+        self,
+        rows: SequencesLike,
+        steps: int = 1,
+        *,
+        sequence: str | None = None,
+        time: str | None = None,
+        gaps: str = "refuse",
+    ) -> Any:
+        """What is known of hidden variables in so many steps after the last row of each sequence."""
+
+    @abstractmethod
+    def forecast(
+        self,
+        rows: SequencesLike,
+        steps: int = 1,
+        *,
+        level: float = 0.9,
+        sequence: str | None = None,
+        time: str | None = None,
+        gaps: str = "refuse",
+    ) -> Any:
+        """What will be observed in so many steps after the last row of each sequence; numbers with intervals."""
+
+    @abstractmethod
+    def mpe(
+        self, rows: SequencesLike, *, sequence: str | None = None, time: str | None = None, gaps: str = "refuse"
+    ) -> Any:
+        """The most probable course of the hidden variables, with its `.log_probability`."""
+
+    @abstractmethod
+    def sample(self, length: int, seed: Seed = None, *, sequences: int = 1) -> pd.DataFrame:
+        """Draw sequences of a length: hidden variables and observations, one row a step."""
 
     def log_likelihood(
         self, rows: SequencesLike, *, sequence: str | None = None, time: str | None = None, gaps: str = "refuse"
