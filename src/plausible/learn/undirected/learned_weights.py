@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import TextTable
+from plausible.base.records import TextTable, html_of_print
 from plausible.errors import counted
 from plausible.learn.undirected.duality import duality_gap
 from plausible.learn.undirected.objectives import Objective, SteeredObjective
@@ -34,6 +34,7 @@ class LearnedWeights(HasRun):
         *("objective", "kind", "weights", "moment_gap", "duality_gap", "diverging"),
         *HasRun._told,
     )
+    _repr_html_ = html_of_print
 
     if TYPE_CHECKING:  # fields of subclasses
         weights: Mapping[str, float]
