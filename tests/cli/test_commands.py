@@ -395,6 +395,8 @@ def test_help_ends_with_examples_that_run(plausible, tmp_path, monkeypatch, name
     Path("costs.csv").write_text(COSTS)
     Path("tagged.txt").write_text("the D\ncat N\n\na D\ndog N\n")
     Path("text.txt").write_text("the\ndog\n")
+    Path("days.csv").write_text("town,day,umbrella\n" + "".join(f"a,{day},{day % 3 > 0}\n" for day in range(9)))
+    pb.save(pb.learn.hmm("days.csv", 2, sequence="town", time="day").model, "weather.json")
     pb.save(pb.examples.load("asia"), "learned.bif")
     code, text, _ = plausible(name, "--help")
     assert plausible(name, "-h") == (0, text, "")

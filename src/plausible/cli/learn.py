@@ -84,7 +84,7 @@ _RESTARTS = 5
         "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60",
         "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
         "plausible learn data.csv -o net.json --graph 'H -> lung; H -> bronc' --hidden H=2",
-        "plausible learn days.csv -o weather.json --hidden-states 2 --time day",
+        "plausible learn days.csv -o weather.json --hidden-states 2 --sequence town --time day",
         "plausible learn data.csv -o net.json --markov",
         "plausible learn data.csv -o net.uai --markov --graph 'smoke - lung - dysp - bronc - smoke' --prior gaussian:1",
     )

@@ -36,7 +36,7 @@ _NOTES = (
 
 @command(
     examples=(
-        "plausible filter weather.json days.csv",
+        "plausible filter weather.json days.csv --sequence town --time day",
         "plausible filter weather.json days.csv --sequence town --time day -o beliefs.csv",
     ),
     notes=_NOTES,
@@ -60,8 +60,8 @@ def run_filter(
 
 @command(
     examples=(
-        "plausible smooth weather.json days.csv --time day",
-        "plausible smooth weather.json days.csv --time day --best -o beliefs.csv",
+        "plausible smooth weather.json days.csv --sequence town --time day",
+        "plausible smooth weather.json days.csv --sequence town --time day --best -o beliefs.csv",
     ),
     notes=_NOTES,
 )
@@ -76,7 +76,7 @@ def run_smooth(
     na: options.MissingMarkers = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Tell the hidden state at each step, by all rows of its sequence."""
+    """Tell the hidden state at each step, by all rows."""
     timed, columns = _read(model, rows, na, output)
     where: dict[str, Any] = {"sequence": sequence, "time": time, "gaps": gaps}
     table = _table(timed, timed.smooth(columns, **where), columns, sequence, time)
@@ -88,7 +88,7 @@ def run_smooth(
 
 
 @command(
-    examples=("plausible forecast weather.json days.csv --time day --steps 3",),
+    examples=("plausible forecast weather.json days.csv --sequence town --time day --steps 3",),
     notes=_NOTES,
 )
 def run_forecast(
@@ -103,7 +103,7 @@ def run_forecast(
     na: options.MissingMarkers = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Tell what will be observed at the steps after the last row."""
+    """Tell what will be observed after the last row."""
     timed, columns = _read(model, rows, na, output)
     answer = timed.forecast(columns, steps, sequence=sequence, time=time, gaps=gaps, level=level)
     _tell(_frame_of(answer, timed.variables).reset_index(), output, as_json)
