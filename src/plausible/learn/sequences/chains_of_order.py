@@ -172,13 +172,11 @@ def chain_of(sequences: Sequences, order: int, prior: float, backoff: float) -> 
         raise InvalidArgument(f"A chain goes through one column of symbols, but there are {list(sequences.variables)}.")
     (variable,) = sequences.variables.values()
     if variable.is_continuous:
-        raise NotSupported(
-            f"{variable.name!r} has numbers; a chain goes through symbols. Cut them into intervals first."
-        )
+        raise NotSupported(f"{variable.name!r} has numbers; chains go through symbols. Cut them into intervals.")
     if variable.num_states ** (order + 1) > _MOST_ENTRIES:
         raise TooLarge(f"A table of order {order} over {variable.num_states} symbols is too large. Take a lower order.")
     codes, at = complete_codes(sequences, variable.name), position_of(sequences)
-    starts = []
+    starts: list[Floats] = []
     for length in range(order):
         shorter = starts[-1] if length else None
         own = np.flatnonzero(at == length)
@@ -248,24 +246,23 @@ def ngram_counts(
     frequent: dict[tuple[State, ...], int] = {}
     places = [list(range(len(each))) for each in listed]
     for size in range(1, most + 1):
-        counts = Counter(
-            each[start : start + size] for each, starts in zip(listed, places, strict=True) for start in starts
-        )
+        pairs = [(each, start) for each, starts in zip(listed, places, strict=True) for start in starts]
+        counts = Counter(each[start : start + size] for each, start in pairs)
         kept = {run: count for run, count in counts.items() if count >= fewest}
         if not kept:
             break
         frequent |= kept
         places = [
-            [
-                start
-                for start in starts
-                if start + size < len(each)
-                and each[start : start + size] in kept
-                and each[start + 1 : start + size + 1] in kept
-            ]
+            [start for start in starts if _may_go_on(each, start, size, kept)]
             for each, starts in zip(listed, places, strict=True)
         ]
     return frequent
+
+
+def _may_go_on(each: tuple[State, ...], start: int, size: int, kept: dict[tuple[State, ...], int]) -> bool:
+    """Whether a run that is longer by one may be frequent: both of its parts are."""
+    stop = start + size
+    return stop < len(each) and each[start:stop] in kept and each[start + 1 : stop + 1] in kept
 
 
 class NGramCounts(Estimator):

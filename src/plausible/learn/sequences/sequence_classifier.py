@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -19,9 +20,8 @@ from plausible.learn.sequences.emission_learners import EmissionRules
 from plausible.learn.sequences.hmm_starts import blank_emission, started
 from plausible.learn.sequences.priors import HMMPrior
 from plausible.models.sequences.emissions import OBSERVATION
-from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel, by_column
 from plausible.search.run import Stops, best_run
-from plausible.variables import Variable
 
 
 class SequenceClassifier(Estimator):
@@ -76,11 +76,9 @@ class SequenceClassifier(Estimator):
         if self.kind not in ("hmm", "chain"):
             raise InvalidArgument(f"kind={self.kind!r}: expected 'hmm' or 'chain'.")
         classes = read_classes(y, {})
-        sequences = inferred_rows(_listed(X), {}, (None, None, "refuse"), None)
+        sequences = inferred_rows(list(X), {}, (None, None, "refuse"), None)
         if sequences.num_sequences != len(classes.codes):
-            raise InvalidArgument(
-                f"There are {sequences.num_sequences} sequences, but {len(classes.codes)} classes in y."
-            )
+            raise InvalidArgument(f"X has {sequences.num_sequences} sequences, but y has {len(classes.codes)} classes.")
         self.classes_ = classes.states
         self.variables_ = dict(sequences.variables)
         counts = np.bincount(classes.codes, minlength=len(classes.states))
@@ -110,8 +108,10 @@ class SequenceClassifier(Estimator):
     def predict_log_proba(self, X: Sequence[Any]) -> Floats:
         """log P(class | sequence): a row for each sequence, a column for each class."""
         self._check_fitted()
-        rows = _listed(X)
-        known = Sequences.read(rows, self.variables_, lone=_lone(self.variables_), place="this classifier")
+        names = [name for name in self.variables_ if name.startswith(OBSERVATION)]
+        rows = by_column(list(X), names) if len(names) == len(self.variables_) else list(X)
+        lone = next(iter(self.variables_)) if len(self.variables_) == 1 else None
+        known = Sequences.read(rows, self.variables_, lone=lone, place="this classifier")
         logs = np.stack([_log_likelihoods(model, known) for model in self.models_], axis=1) + np.log(self.class_prior_)
         totals = np.logaddexp.reduce(logs, axis=1, keepdims=True)
         return np.asarray(np.where(np.isneginf(totals), np.log(self.class_prior_), logs - totals))
@@ -122,20 +122,12 @@ class SequenceClassifier(Estimator):
 
     def predict(self, X: Sequence[Any]) -> NDArray[Any]:
         """The most probable class of each sequence."""
+        self._check_fitted()
         return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
 
     def score(self, X: Sequence[Any], y: Any) -> float:
         """The share of sequences whose class is found."""
         return float((self.predict(X) == np.asarray(y)).mean())
-
-
-def _listed(X: Sequence[Any]) -> list[Any]:
-    """A list of sequences; the rows of a matrix are sequences of its cells."""
-    return list(X)
-
-
-def _lone(variables: dict[str, Variable]) -> str:
-    return next(iter(variables)) if len(variables) == 1 else OBSERVATION
 
 
 def _log_likelihoods(model: Any, sequences: Sequences) -> Floats:
@@ -144,10 +136,4 @@ def _log_likelihoods(model: Any, sequences: Sequences) -> Floats:
         model._step_log_likelihoods(sequences) if isinstance(model, HiddenMarkovModel) else model._step_logs(sequences)
     )
     steps = np.where(np.isnan(steps), 0.0, steps)
-    sums = np.append(0.0, steps)
-    return np.array(
-        [
-            sums[begin + 1 : end + 1].sum()
-            for begin, end in zip(sequences.starts[:-1], sequences.starts[1:], strict=True)
-        ]
-    )
+    return np.array([steps[begin:end].sum() for begin, end in pairwise(sequences.starts)])
