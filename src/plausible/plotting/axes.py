@@ -1,0 +1,125 @@
+"""Pictures in figures of matplotlib: the only file that knows it."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from plausible.errors import InvalidArgument, MissingDependency
+from plausible.plotting.measuring import FONTS
+from plausible.plotting.palette import PALETTE, Colour
+from plausible.plotting.picture import Box, Path, Picture, Text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A unit of a picture in inches, and the dots of an inch in files of dots.
+_INCH, _DOTS = 1 / 96, 200
+#: Where none of the fonts that pictures are measured in is there, text is set smaller, in what matplotlib brings.
+_SMALLER = 0.88
+
+
+def new_figure(width: float, height: float) -> Any:
+    """A figure of its own, which no window shows."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependency.extra("matplotlib", "plot") from error
+    figure = Figure(figsize=(max(width, 1.0) * _INCH, max(height, 1.0) * _INCH))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def draw(picture: Picture, ax: Axes | None, dark: bool) -> Axes:
+    """Draw into axes: its limits become those of the picture, its frame goes, and the text is sized to fit."""
+    if ax is None:
+        ax = new_figure(picture.width, picture.height).add_axes((0.0, 0.0, 1.0, 1.0))
+    ax.set_xlim(0, picture.width)
+    ax.set_ylim(picture.height, 0)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    box = ax.get_window_extent()
+    dots = min(box.width / picture.width, box.height / picture.height)
+    points = dots * 72 / ax.figure.dpi  # of a unit
+    paint = partial(_paint, shade=int(dark))
+    if dark:
+        _add_box(ax, Box(0, 0, picture.width, picture.height, "paper"), paint, points)
+    fonts, scale = _fonts()
+    for item in (item for part in picture.parts for item in part.items):
+        if isinstance(item, Text):
+            _add_text(ax, item, paint(item.colour), {"family": fonts, "size": item.size * points * scale})
+        elif isinstance(item, Box):
+            _add_box(ax, item, paint, points)
+        else:
+            _add_path(ax, item, paint, points)
+    return ax
+
+
+def save(picture: Picture, target: FilePath, dark: bool) -> None:
+    """Write a file in a format that matplotlib knows."""
+    figure = new_figure(picture.width, picture.height)
+    known = figure.canvas.get_supported_filetypes()
+    if target.suffix[1:].lower() not in known:
+        raise InvalidArgument(f"No pictures are written as {target.suffix!r}: use .svg, or one of {', '.join(known)}.")
+    draw(picture, figure.add_axes((0.0, 0.0, 1.0, 1.0)), dark)
+    figure.savefig(target, dpi=_DOTS)
+
+
+def _paint(colour: Colour | None, shade: int) -> str:
+    return PALETTE[colour][shade] if colour else "none"
+
+
+def _fonts() -> tuple[list[str], float]:
+    """The font to use, and how large."""
+    from matplotlib import font_manager
+
+    there = set(font_manager.get_font_names())
+    found = [font for font in FONTS[:-1] if font in there]
+    return (found[:1], 1.0) if found else (["sans-serif"], _SMALLER)
+
+
+def _add_text(ax: Axes, text: Text, colour: str, font: dict[str, Any]) -> None:
+    aligned = {"start": "left", "middle": "center", "end": "right"}[text.anchor]
+    weight = "bold" if text.is_bold else "normal"
+    # Without this a $ in a name would begin a formula.
+    ax.text(
+        text.x, text.y, text.text, color=colour, ha=aligned, va="baseline", weight=weight, parse_math=False, **font
+    )
+
+
+def _add_box(ax: Axes, box: Box, paint: Any, points: float) -> None:
+    from matplotlib.patches import Ellipse, FancyBboxPatch, Polygon, Rectangle
+
+    style = _style(box, paint, points)
+    x, y, width, height = box.x, box.y, box.width, box.height
+    middle = (x + width / 2, y + height / 2)
+    patch: Any
+    if box.shape == "oval":
+        patch = Ellipse(middle, width, height, **style)
+    elif box.shape == "rhombus":
+        patch = Polygon([(middle[0], y), (x + width, middle[1]), (middle[0], y + height), (x, middle[1])], **style)
+    elif box.radius:
+        rounding = f"round,pad=0,rounding_size={min(box.radius, width / 2, height / 2)}"
+        patch = FancyBboxPatch((x, y), width, height, boxstyle=rounding, **style)
+    else:
+        patch = Rectangle((x, y), width, height, **style)
+    ax.add_patch(patch)
+
+
+def _add_path(ax: Axes, path: Path, paint: Any, points: float) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
+
+    step = Outline.CURVE4 if path.is_curved else Outline.LINETO
+    corners, codes = list(path.points), [Outline.MOVETO, *[step] * (len(path.points) - 1)]
+    if path.fill:
+        corners, codes = [*corners, corners[0]], [*codes, Outline.CLOSEPOLY]
+    ax.add_patch(PathPatch(Outline(corners, codes), capstyle="butt", **_style(path, paint, points)))
+
+
+def _style(item: Box | Path, paint: Any, points: float) -> dict[str, Any]:
+    dashes = (0, (5 / item.thickness, 4 / item.thickness)) if item.is_dashed else "solid"
+    width = item.thickness * points if item.stroke else 0.0
+    return {"facecolor": paint(item.fill), "edgecolor": paint(item.stroke), "linewidth": width, "linestyle": dashes}

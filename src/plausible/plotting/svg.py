@@ -1,0 +1,118 @@
+"""Pictures as SVG: one file or a piece of a page, with no script, no fonts and nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from html import escape
+
+from plausible.base.records import one_line
+from plausible.plotting.measuring import FONTS
+from plausible.plotting.palette import PALETTE, Colour
+from plausible.plotting.picture import Box, Item, Part, Path, Picture, Text
+
+_DASHES = "5 4"
+#: What assistive technology is told of each kind of part.
+_ROLES = {"node": "graphics-object", "edge": "graphics-symbol", "plate": "graphics-object", "note": "note"}
+
+
+def svg_text(picture: Picture) -> str:
+    """The text of an SVG file. Names are text and nothing but text, whatever they hold."""
+    width, height = _number(picture.width), _number(picture.height)
+    label = _escaped(f"{picture.title}, {str(picture).splitlines()[0]}" if not picture.title else str(picture).splitlines()[0])
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="plausible-picture" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="graphics-document" aria-label="{label}">'
+    )
+    body = "\n".join(map(_part, picture.parts))
+    paper = f'<rect class="f-paper" width="{width}" height="{height}"/>'
+    return f"{head}\n<style>{_style(picture)}</style>\n{paper}\n{body}\n</svg>\n"
+
+
+def _style(picture: Picture) -> str:
+    """The colours in use as classes, light and then dark; all below the class of the picture, so that a page keeps its own."""
+    used = dict.fromkeys(name for part in picture.parts for item in part.items for name in _classes(item))
+    names = ["f-paper", *used]
+    fonts = ",".join(f"'{font}'" if " " in font else font for font in FONTS)
+    base = f".plausible-picture{{max-width:100%;height:auto;font-family:{fonts}}}"
+    light, dark = (_rules(names, ".plausible-picture", shade) for shade in (0, 1))
+    # Notebooks and editors that say whether their page is dark are believed, before the system is.
+    known_dark = _rules(names, "[data-jp-theme-light=false] .plausible-picture", 1)
+    known_light = _rules(names, "[data-jp-theme-light=true] .plausible-picture", 0)
+    return f"{base}{light}@media(prefers-color-scheme:dark){{{dark}{known_light}}}{known_dark}"
+
+
+def _rules(names: Iterable[str], scope: str, shade: int) -> str:
+    kinds = {"f": "fill", "s": "stroke"}
+    colours: dict[str, Colour] = {colour: colour for colour in PALETTE}
+    return "".join(f"{scope} .{name}{{{kinds[name[0]]}:{PALETTE[colours[name[2:]]][shade]}}}" for name in names)
+
+
+def _classes(item: Item) -> list[str]:
+    if isinstance(item, Text):
+        return [f"f-{item.colour}"]
+    return [f"{kind}-{colour}" for kind, colour in (("f", item.fill), ("s", item.stroke)) if colour]
+
+
+def _part(part: Part) -> str:
+    title = _escaped(part.title)
+    items = "".join(_WRITERS[type(item)](item) for item in part.items)
+    label = f' aria-label="{title}"' if title else ""
+    tooltip = f"<title>{title}</title>" if title and part.kind != "note" else ""
+    return f'<g class="{part.kind}" role="{_ROLES[part.kind]}"{label}>{tooltip}{items}</g>'
+
+
+def _painted(item: Box | Path) -> str:
+    """The attributes of what is filled or has an outline."""
+    fill = "" if item.fill else ' fill="none"'
+    width = f' stroke-width="{_number(item.thickness)}"' if item.stroke and item.thickness != 1 else ""
+    dashes = f' stroke-dasharray="{_DASHES}"' if item.is_dashed else ""
+    return f' class="{" ".join(_classes(item))}"{fill}{width}{dashes}'
+
+
+def _box(box: Box) -> str:
+    painted = _painted(box)
+    x, y, width, height = box.x, box.y, box.width, box.height
+    if box.shape == "oval":
+        numbers = (x + width / 2, y + height / 2, width / 2, height / 2)
+        named = zip(("cx", "cy", "rx", "ry"), numbers, strict=True)
+        return f"<ellipse{_attributes(named)}{painted}/>"
+    if box.shape == "rhombus":
+        points = ((x + width / 2, y), (x + width, y + height / 2), (x + width / 2, y + height), (x, y + height / 2))
+        return f'<polygon points="{" ".join(map(_pair, points))}"{painted}/>'
+    named = zip(("x", "y", "width", "height"), (x, y, width, height), strict=True)
+    round_ = f' rx="{_number(box.radius)}"' if box.radius else ""
+    return f"<rect{_attributes(named)}{round_}{painted}/>"
+
+
+def _path(path: Path) -> str:
+    first, *rest = map(_pair, path.points)
+    tail = f"C{' '.join(rest)}" if path.is_curved else f"L{' '.join(rest)}"
+    end = "Z" if path.fill else ""
+    return f'<path d="M{first}{tail}{end}"{_painted(path)}/>'
+
+
+def _text(text: Text) -> str:
+    anchor = f' text-anchor="{text.anchor}"' if text.anchor != "start" else ""
+    weight = ' font-weight="bold"' if text.is_bold else ""
+    named = zip(("x", "y", "font-size"), (text.x, text.y, text.size), strict=True)
+    return f'<text{_attributes(named)}{anchor}{weight} class="f-{text.colour}">{_escaped(text.text)}</text>'
+
+
+_WRITERS: dict[type, Callable[..., str]] = {Box: _box, Path: _path, Text: _text}
+
+
+def _attributes(named: Iterable[tuple[str, float]]) -> str:
+    return "".join(f' {name}="{_number(value)}"' for name, value in named)
+
+
+def _pair(point: tuple[float, float]) -> str:
+    return f"{_number(point[0])},{_number(point[1])}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _escaped(text: str) -> str:
+    """Text that no sign of can end where it stands, and that holds no sign that XML forbids; line breaks stay."""
+    return escape("\n".join(one_line(line) for line in text.split("\n")))
