@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from plausible.base.method_names import own_methods
-from plausible.base.records import TextTable, html_page, num_shown
+from plausible.base.pictured import html_with_picture, picture_by
+from plausible.base.records import TextTable, num_shown
 from plausible.decisions import totals
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information import value
@@ -18,6 +20,9 @@ from plausible.graphs.text import dot_quoted
 from plausible.models.network_parts import title_of
 from plausible.variables.evidence import EvidenceLike
 from plausible.variables.variable import states_cell
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Picture
 
 
 @own_methods
@@ -151,8 +156,23 @@ class InfluenceDiagram(Diagram):
         title = f" {dot_quoted(self.notes.name)}" if self.notes.name else ""
         return "\n".join([f"digraph{title} {{", *nodes, *edges, "}"])
 
+    def picture(self, *, focus: Any = "auto") -> Picture:
+        """The diagram: chance in ovals, decisions in rectangles, utilities in rhombuses, what is seen by dashed arrows.
+
+        `solve().picture()` has what to do in the decisions.
+
+        Parameters
+        ----------
+        focus
+            A node or several: only what is around them is shown; `None` for all of a large diagram.
+        """
+        return picture_by("picture_of_diagram", self, focus)
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
+
     def _repr_html_(self) -> str:
-        """A row for each part of the diagram: its kind, its states or actions, and what it depends on or sees."""
+        """The picture, and below it a row for each part of the diagram: its kind, its states or actions, and what it depends on or sees."""
         rows = [
             (name, "chance", states_cell(cpd.variable), ", ".join(cpd.parent_names))
             for name, cpd in self.chance.items()
@@ -161,4 +181,5 @@ class InfluenceDiagram(Diagram):
         rows += [(name, "utility", "", ", ".join(part.parent_names)) for name, part in self.utilities.items()]
         shown = tuple(rows[: num_shown(len(rows))])
         header = ("name", "kind", "states", "depends on or sees")
-        return html_page(title_of(self), TextTable(header, shown, 1, len(rows) - len(shown)))
+        table = TextTable(header, shown, 1, len(rows) - len(shown))
+        return html_with_picture(self.picture(), title_of(self), table.to_html())

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from plausible.base.hints import GRAPH_HINTS, Hinted
-from plausible.base.records import html_page, shown
+from plausible.base.pictured import html_with_picture, picture_by
+from plausible.base.records import html_of, shown
 from plausible.errors import counted
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.text import dot_quoted, quote
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Picture
 
 #: So many characters of a graph's text are shown in a notebook.
 _MAX_SHOWN = 4000
@@ -50,6 +54,16 @@ class BaseGraph(Hinted, ABC):
     @abstractmethod
     def _triples(self) -> list[tuple[Node, str, Node]]:
         """The edges as they are written: left node, symbol, right node."""
+
+    @property
+    def marked_edges(self) -> tuple[Edge, ...]:
+        """The edges with the mark at each end, whatever the kind of graph.
+
+        >>> from plausible.graphs import DAG
+        >>> DAG("A -> B").marked_edges
+        (Edge.of('A', '->', 'B'),)
+        """
+        return tuple(Edge.of(*triple) for triple in self._triples())
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -112,13 +126,44 @@ class BaseGraph(Hinted, ABC):
         return f"{type(self).__name__}([{', '.join(map(shown, edges))}], nodes={shown(list(self.nodes))})"
 
     def _repr_html_(self) -> str:
-        """The size of a graph and its arrow text; the end of a long text is left out."""
+        """The picture of a graph, its size, and its arrow text; the end of a long text is left out."""
         text = str(self)
         short = text if len(text) <= _MAX_SHOWN else f"{text[: text.rindex(';', 0, _MAX_SHOWN)]}; ..."
-        return html_page(self._size(), short)
+        return html_with_picture(self.picture(), self._size(), html_of(short))
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
 
     def _size(self) -> str:
         return f"{type(self).__name__}: {counted(len(self), 'node')}, {counted(self.num_edges, 'edge')}"
+
+    def picture(self, highlight: Any = None, *, focus: Any = "auto", strengths: Any = None) -> Picture:
+        """The picture of this graph: a notebook shows it, `save("graph.svg")` writes it.
+
+        Arrows go down; `<->` is dashed, a circle is an open dot.
+
+        Parameters
+        ----------
+        highlight
+            What to bring out: a trail, such as one of `active_trails`, or a node or several, such as a Markov blanket.
+        focus
+            A node or several: only what is around them is shown, and what is hidden counted. By default all of a graph
+            of up to 60 nodes, and of larger ones what is around the highlight or the busiest node; `None` for all.
+        strengths
+            How wide edges are drawn: `{(parent, child): number}`, or the strengths of a bootstrap.
+
+        Examples
+        --------
+        >>> from plausible.graphs import DAG
+        >>> print(DAG("D -> G <- I -> S; G -> L").picture(highlight=["D", "I"]))
+        5 nodes, 4 edges
+        D
+        G
+        I
+        S
+        L
+        """
+        return picture_by("picture_of_graph", self, highlight, focus, strengths)
 
     def to_dot(self) -> str:
         """This graph in Graphviz' DOT language: `<->` is dashed with two heads, a circle is an open dot.
@@ -126,8 +171,7 @@ class BaseGraph(Hinted, ABC):
         Draw it with `dot -Tsvg`.
         """
         nodes = [f"  {dot_quoted(node)};" for node in self.nodes]
-        edges = [Edge.of(*triple) for triple in self._triples()]
-        arrows = [f"  {dot_quoted(edge.left)} -> {dot_quoted(edge.right)}{_style(edge)};" for edge in edges]
+        arrows = [f"  {dot_quoted(edge.left)} -> {dot_quoted(edge.right)}{_style(edge)};" for edge in self.marked_edges]
         return "\n".join(["digraph {", *nodes, *arrows, "}"])
 
 

@@ -51,7 +51,7 @@ class CausalGraph(SeparationGraph):
         """
         for group in (x, y, given):
             self._index.select(group)
-        return without_latent(self.to_dag().explain_separation(x, y, given, limit), frozenset(self.nodes))
+        return without_latent(self.to_dag().explain_separation(x, y, given, limit), self)
 
     def minimal_separator(
         self, x: Nodes, y: Nodes, included: Nodes = (), restricted: Nodes | None = None

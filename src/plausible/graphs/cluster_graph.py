@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from plausible.base.pictured import picture_by
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.elimination import read_cardinalities
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, read_scope
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Picture
 
 _Sets: TypeAlias = tuple[tuple[Node, ...], ...]
 _Edges: TypeAlias = tuple[tuple[int, int], ...]
@@ -71,6 +75,10 @@ class ClusterGraph:
         """The indices of the clusters joined to this one, in the order of the edges."""
         return _neighbors(self.edges, cluster)
 
+    def picture(self, *, focus: Any = "auto") -> Picture:
+        """The picture of the clusters, with what neighbours share between them."""
+        return picture_by("picture_of_tree", self, focus)
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class CliqueTree:
@@ -117,6 +125,10 @@ class CliqueTree:
     def neighbors(self, clique: int) -> tuple[int, ...]:
         """The indices of the cliques joined to this one, in the order of the edges."""
         return _neighbors(self.edges, clique)
+
+    def picture(self, *, focus: Any = "auto") -> Picture:
+        """The picture of the clusters, with what neighbours share between them."""
+        return picture_by("picture_of_tree", self, focus)
 
     def num_entries(self, cardinalities: Mapping[Node, int]) -> int:
         """The entries of one table for each clique: the sum over cliques of ∏ |Val(X)|.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
+from plausible.base.pictured import picture_by
 from plausible.base.records import html_of_print
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
@@ -11,6 +13,9 @@ from plausible.graphs.graph_input import GraphLike, read_pdag
 from plausible.graphs.marks import Edge
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.undirected import UndirectedGraph
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,10 @@ class StructureComparison:
         lists = {field.name.replace("_", " "): getattr(self, field.name) for field in fields(self)}
         lines += [f"{title} ({len(edges)}): {'; '.join(map(str, edges))}" for title, edges in lists.items() if edges]
         return "\n".join(lines)
+
+    def picture(self, *, focus: Any = "auto") -> Picture:
+        """Both graphs in one: common edges plain, added ones green, removed ones red and dashed, reversed ones violet."""
+        return picture_by("picture_of_comparison", self, focus)
 
     __repr__ = __str__
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
+from plausible.base.pictured import picture_by
 from plausible.base.records import Result, html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.listing import Listing
@@ -15,6 +16,10 @@ from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.paths import PathRules, simple_paths
 from plausible.graphs.separation import Rows
 from plausible.graphs.text import quote
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Picture
+    from plausible.graphs.base_graph import BaseGraph
 
 
 class Directed(Protocol):
@@ -102,6 +107,9 @@ class SeparationExplanation(Result):
     trails: tuple[Trail, ...]
     complete: bool  # Whether `trails` lists every trail; a separated pair may have more than were asked for
     criterion: Literal["d", "m"] = "d"  # d-separation in a DAG, m-separation in a causal graph
+    graph: BaseGraph | None = field(default=None, compare=False)  # The graph that it is about
+
+    _told: ClassVar[tuple[str, ...]] = ("x", "y", "given", "separated", "trails", "complete", "criterion")
 
     def __str__(self) -> str:
         verdict = f"{self.criterion}-{'separated' if self.separated else 'connected'}"
@@ -114,6 +122,10 @@ class SeparationExplanation(Result):
         if self.separated and not self.complete:
             lines.append("  ... and more trails, all blocked")
         return "\n".join(lines)
+
+    def picture(self) -> Picture:
+        """The graph with the active trail brought out, or the trails and what blocks each."""
+        return picture_by("picture_of_separation", self)
 
     # Like a table of numbers, an explanation is there to be read as soon as it is asked for.
     __repr__ = __str__
@@ -174,6 +186,7 @@ def explain_separation(
         separated=separated,
         trails=tuple(_trail(graph, path, observed) for path in paths[:limit]),
         complete=separated and len(paths) <= limit,
+        graph=graph,
     )
 
 
@@ -222,10 +235,11 @@ def _list(nodes: tuple[Node, ...]) -> str:
     return ", ".join(map(quote, nodes)) if nodes else "nothing"
 
 
-def without_latent(explanation: SeparationExplanation, observable: AbstractSet[Node]) -> SeparationExplanation:
-    """The explanation in terms of the causal graph, with `observable` nodes, whose canonical DAG it is about."""
+def without_latent(explanation: SeparationExplanation, graph: BaseGraph) -> SeparationExplanation:
+    """The explanation in terms of the causal graph, all of whose nodes can be observed, for one of its canonical DAG."""
+    observable = frozenset(graph.nodes)
     trails = tuple(_shortened(trail, observable) for trail in explanation.trails)
-    return replace(explanation, trails=trails, criterion="m")
+    return replace(explanation, trails=trails, criterion="m", graph=graph)
 
 
 def _shortened(trail: Trail, observable: AbstractSet[Node]) -> Trail:

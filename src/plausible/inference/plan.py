@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import field
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from plausible.base.pictured import picture_by
 from plausible.base.records import Result, record
 from plausible.engine.program import SECONDS_PER_ENTRY
-from plausible.errors import TooLarge, counted
+from plausible.errors import NotSupported, TooLarge, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
+from plausible.graphs.cluster_graph import CliqueTree
 from plausible.graphs.elimination import eliminate, elimination_order
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.budget import Budget, cost_of, read_budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Picture
 
 #: Numbers of entries beyond this are given as so many seconds and no more, so that plans stay finite.
 _ENDLESS = 10**300
@@ -49,10 +54,35 @@ class Plan(Result):
     #: For a question to a Bayesian network, the variables whose distributions the answer can depend on, whatever their
     #: numbers are: the others are barren, or cut off by the evidence. `None` where there is no one question.
     requisite: tuple[str, ...] | None = None
+    #: The cliques of the tree and where each one's parent stands, -1 for none; empty where no tree was laid out.
+    cliques: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
+    parents: tuple[int, ...] = field(default=(), compare=False)
+
+    _told: ClassVar[tuple[str, ...]] = (
+        *("engine", "num_factors", "num_variables", "order", "width", "num_cliques", "entries", "largest_clique"),
+        *("largest_entries", "largest_separator", "bytes", "seconds", "fits", "requisite"),
+    )
 
     def to_record(self) -> dict[str, Any]:
-        """The fields as a plain mapping."""
-        return asdict(self)
+        """The fields as a plain mapping, without the cliques."""
+        return {name: getattr(self, name) for name in self._told}
+
+    @property
+    def tree(self) -> CliqueTree:
+        """The clique tree that would be used."""
+        if not self.cliques:
+            raise NotSupported("No clique tree was laid out for this plan: it is too large, or has no tables.")
+        return CliqueTree(self.cliques, [pair for pair in enumerate(self.parents) if pair[1] >= 0])
+
+    def picture(self, *, focus: Any = "auto") -> Picture:
+        """The clique tree, its largest clique brought out; of a large tree what is around that clique.
+
+        Parameters
+        ----------
+        focus
+            The number of a clique, or several; `None` for the whole tree.
+        """
+        return picture_by("picture_of_plan", self, focus)
 
     def __str__(self) -> str:
         lines = [
@@ -133,6 +163,8 @@ def plan_of(compiled: CompiledFactors, budget: Budget | None = None, answer_entr
         bytes=num_bytes,
         seconds=seconds,
         fits=(budget or compiled.budget).allows(program, answer_entries),
+        cliques=tuple(tuple(names[number] for number in program.clique(place)) for place in range(program.num_cliques)),
+        parents=tuple(program.layout.cliques["parent"].tolist()),
     )
 
 

@@ -14,7 +14,7 @@ from plausible.base.frozen import Frozen
 from plausible.base.hints import NETWORK_HINTS, Hinted
 from plausible.base.method_names import own_methods
 from plausible.base.options import Seed, generator_of
-from plausible.base.records import html_page
+from plausible.base.records import TextTable
 from plausible.cpds import CPD, TableCPD
 from plausible.data import decode, encode_columns
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
@@ -23,6 +23,7 @@ from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
 from plausible.graphs import DAG
 from plausible.models.analyses import ParameterAnalyses
 from plausible.models.answers import Answers
+from plausible.models.drawn import Drawn
 from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
@@ -41,7 +42,6 @@ from plausible.models.network_parts import (
     refuse_parts,
     renamed_variables,
     requisite,
-    title_of,
     with_new_states,
 )
 from plausible.models.number_answers import NumberAnswers
@@ -58,7 +58,7 @@ _ROWS_AT_A_TIME = 32_768
 
 
 @own_methods
-class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answers, Frozen, Hinted):
+class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Drawn, Answers, Frozen, Hinted):
     """A Bayesian network: P(X_1, ..., X_n) = Π P(X_i | parents of X_i). It is immutable; edits return new networks.
 
     Parameters
@@ -400,8 +400,5 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answer
         sizes = {"variable": len(self), "edge": self._graph.num_edges, "parameter": self.num_parameters}
         return f"<BayesianNetwork{title}: {', '.join(counted(size, thing) for thing, size in sizes.items())}>"
 
-    def __str__(self) -> str:
-        return f"{self!r}\n{network_table(self)}"
-
-    def _repr_html_(self) -> str:
-        return html_page(title_of(self), network_table(self))
+    def _details(self) -> TextTable:
+        return network_table(self)

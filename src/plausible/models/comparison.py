@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Mapping
 from operator import attrgetter
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plausible.base.pictured import picture_by
 from plausible.base.records import Result, record
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
@@ -17,6 +19,9 @@ from plausible.graphs.comparison import StructureComparison, compare_structure
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.compiled_engines import ExactEngine
 from plausible.variables import Evidence, Variable
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Picture
 
 
 def with_states_of(network: BayesianNetwork, variables: Mapping[str, Variable]) -> BayesianNetwork:
@@ -165,6 +170,10 @@ class NetworkComparison(Result):
     def largest_difference(self) -> float:
         """The largest difference between two probabilities of comparable families; 0 where there are none."""
         return max(self.parameters.values(), default=0.0)
+
+    def picture(self, *, focus: Any = "auto") -> Picture:
+        """Both graphs in one: common edges plain, added ones green, removed ones red and dashed, reversed ones violet."""
+        return picture_by("picture_of_comparison", self, focus)
 
     def __str__(self) -> str:
         lines = [str(self.structure), f"largest difference of parameters {self.largest_difference:.6g}"]

@@ -9,15 +9,16 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
-from plausible.base.records import html_of_repr
+from plausible.base.records import TextTable
 from plausible.data import encode_columns
 from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
 from plausible.models.answers import Answers
+from plausible.models.drawn import Drawn
 from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.network_parts import Notes
+from plausible.models.network_parts import Notes, factors_table
 from plausible.models.question import Parts
 from plausible.variables import Evidence, State, Variable
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 
-class ConditionalRandomField(EvidenceAnalyses, Answers, Frozen):
+class ConditionalRandomField(EvidenceAnalyses, Drawn, Answers, Frozen):
     """P(Y | X) = Π φ_i(D_i) / Z(X): nothing is said about the inputs X, which may depend on each other in any way.
 
     Parameters
@@ -153,4 +154,5 @@ class ConditionalRandomField(EvidenceAnalyses, Answers, Frozen):
             f"{counted(len(self._inputs), 'input')}>"
         )
 
-    _repr_html_ = html_of_repr
+    def _details(self) -> TextTable:
+        return factors_table(self.factors)

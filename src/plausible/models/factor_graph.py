@@ -7,14 +7,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from plausible.base.frozen import Frozen
-from plausible.base.records import html_page
+from plausible.base.records import TextTable
 from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
 from plausible.models.answers import Answers
+from plausible.models.drawn import Drawn
 from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.network_parts import Notes, factors_table, title_of
+from plausible.models.network_parts import Notes, factors_table
 from plausible.models.question import Parts
 from plausible.variables import Evidence, Variable
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-class FactorGraph(EvidenceAnalyses, Answers, Frozen):
+class FactorGraph(EvidenceAnalyses, Drawn, Answers, Frozen):
     """A factor graph: variables and factors as nodes. It tells φ(A, B) φ(B, C) φ(A, C) from φ(A, B, C).
 
     Parameters
@@ -145,11 +146,8 @@ class FactorGraph(EvidenceAnalyses, Answers, Frozen):
     def __repr__(self) -> str:
         return f"<FactorGraph: {counted(len(self.variables), 'variable')}, {counted(len(self._factors), 'factor')}>"
 
-    def __str__(self) -> str:
-        return f"{self!r}\n{factors_table(tuple(self._factors.values()), self._factors)}"
-
-    def _repr_html_(self) -> str:
-        return html_page(title_of(self), factors_table(tuple(self._factors.values()), self._factors))
+    def _details(self) -> TextTable:
+        return factors_table(tuple(self._factors.values()), self._factors)
 
 
 def unique_names(wanted: Iterable[str], taken: Iterable[str] = ()) -> list[str]:

@@ -15,7 +15,7 @@ from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
 from plausible.base.hints import MARKOV_HINTS, Hinted
 from plausible.base.method_names import own_methods
-from plausible.base.records import html_page
+from plausible.base.records import TextTable
 from plausible.cpds import CPD
 from plausible.data import encode_columns
 from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel, counted
@@ -25,8 +25,9 @@ from plausible.graphs.cliques import is_clique, maximal_cliques
 from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
 from plausible.inference.elimination import absorb, sum_product
 from plausible.models.answers import Answers
+from plausible.models.drawn import Drawn
 from plausible.models.evidence_analyses import EvidenceAnalyses
-from plausible.models.network_parts import ByName, Notes, factors_table, renamed_variables, title_of
+from plausible.models.network_parts import ByName, Notes, factors_table, renamed_variables
 from plausible.models.question import Parts
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @own_methods
-class MarkovNetwork(EvidenceAnalyses, Answers, Frozen, Hinted):
+class MarkovNetwork(EvidenceAnalyses, Drawn, Answers, Frozen, Hinted):
     """A Markov network: P(X) = Π φ_i(D_i) / Z. It is immutable; edits return new networks.
 
     Factors say how compatible states are; they are neither marginal nor conditional distributions.
@@ -255,11 +256,8 @@ class MarkovNetwork(EvidenceAnalyses, Answers, Frozen, Hinted):
         title = f" {self.notes.name!r}" if self.notes.name else ""
         return f"<MarkovNetwork{title}: {counted(len(self), 'variable')}, {counted(len(self._factors), 'factor')}>"
 
-    def __str__(self) -> str:
-        return f"{self!r}\n{factors_table(self._factors)}"
-
-    def _repr_html_(self) -> str:
-        return html_page(title_of(self), factors_table(self._factors))
+    def _details(self) -> TextTable:
+        return factors_table(self._factors)
 
 
 def _advice(part: Any) -> str:

@@ -228,6 +228,8 @@ def _with_numbers(rest: Plan | None, outline: Outline, budget: Budget) -> Plan:
         entries=plan.entries + cost.entries,
         bytes=num_bytes,
         seconds=seconds,
+        cliques=(),
+        parents=(),
         fits=plan.fits and cost.is_possible and num_bytes <= budget.bytes and seconds <= budget.seconds,
     )
 

@@ -1,0 +1,5 @@
+"""Pictures: networks with their beliefs, graphs, diagrams, trees, as SVG and in figures of matplotlib."""
+
+from plausible.base.lazy_names import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

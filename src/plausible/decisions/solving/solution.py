@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.pictured import picture_by
 from plausible.base.records import Result, TextTable, format_number, num_shown, record
 from plausible.data.columns import EvidenceColumns, frame_columns
 from plausible.decisions.diagram import Diagram
@@ -28,6 +29,8 @@ from plausible.variables import Assignment, State, Variable
 if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
+
+    from plausible.base.pictured import Picture
 
 
 #: Where the strategy does not lead to more rows than this, the text of a policy counts them only.
@@ -222,6 +225,11 @@ class Policies(Mapping[str, Policy]):
         return f"Policies({list(self)!r})"
 
     @property
+    def diagram(self) -> Diagram:
+        """The diagram that they are for."""
+        return self._diagram
+
+    @property
     def strategy(self) -> Strategy:
         """The rules as factors over what each decision sees."""
         if self._strategy is None:
@@ -270,6 +278,10 @@ class Solution(Result):
     def is_optimal(self) -> bool:
         """Whether no strategy is better: proved, up to 1e-10 of the range of what decisions can change."""
         return self.gap == 0
+
+    def picture(self, *, focus: Any = "auto") -> Picture:
+        """The diagram with what to do in each decision: a notebook shows it, `save("solution.svg")` writes it."""
+        return picture_by("picture_of_solution", self, focus)
 
     @property
     def has_ties(self) -> bool:

@@ -1,0 +1,15 @@
+# Which file has which name of this room: see plausible.base.lazy_names.
+from plausible.plotting.comparisons import picture_of_comparison as picture_of_comparison
+from plausible.plotting.decisions import picture_of_diagram as picture_of_diagram
+from plausible.plotting.decisions import picture_of_solution as picture_of_solution
+from plausible.plotting.graphs import picture_of_graph as picture_of_graph
+from plausible.plotting.graphs import picture_of_separation as picture_of_separation
+from plausible.plotting.models import picture_of_beliefs as picture_of_beliefs
+from plausible.plotting.models import picture_of_structure as picture_of_structure
+from plausible.plotting.picture import Box as Box
+from plausible.plotting.picture import Part as Part
+from plausible.plotting.picture import Path as Path
+from plausible.plotting.picture import Picture as Picture
+from plausible.plotting.picture import Text as Text
+from plausible.plotting.trees import picture_of_plan as picture_of_plan
+from plausible.plotting.trees import picture_of_tree as picture_of_tree

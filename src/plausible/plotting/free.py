@@ -1,0 +1,104 @@
+"""Boxes at given places: scaled until none overlaps, with edges that go straight or bend round what is in the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.plotting.layers import Link
+from plausible.plotting.layout import Layout, Size
+from plausible.plotting.routing import POINTED, ROUND, Curve
+
+#: What boxes keep free beside and below each other.
+_ASIDE, _BELOW = 30.0, 44.0
+#: Places that need more than so many times the area of the boxes are not kept.
+_MOST_AREA = 60.0
+#: Points of a curve that are looked at, and the bends that are tried, in the order of trying.
+_SAMPLES = np.linspace(0.0, 1.0, 41)
+_BENDS = [0.0, *(sign * size for size in range(24, 480, 24) for sign in (1.0, -1.0))]
+#: How far parallel edges bend, and what a curve keeps free of other boxes.
+_PARALLEL, _CLEAR = 22.0, 5.0
+
+
+def kept(sizes: Sequence[Size], places: Sequence[tuple[float, float]]) -> Floats | None:
+    """The places, all scaled by the one number that frees all boxes of each other; None where that is out of proportion."""
+    points = np.array(places, dtype=float).reshape(-1, 2)
+    boxes = np.array([size[:2] for size in sizes]).reshape(-1, 2)
+    first, second = np.triu_indices(len(points), 1)
+    needed = (boxes[first] + boxes[second]) / 2 + (_ASIDE, _BELOW)
+    apart = np.abs(points[first] - points[second])
+    with np.errstate(divide="ignore"):
+        scale = (needed / apart).min(axis=1).max(initial=0.0)
+    if not np.isfinite(scale) or not np.isfinite(points).all():
+        return None
+    scale = scale or 1.0
+    extent = np.ptp(points * scale, axis=0) + boxes.max(axis=0)
+    if extent.prod() > _MOST_AREA * boxes.prod(axis=1).sum():
+        return None
+    return np.round(points * scale, 1)
+
+
+def lay_out_at(centres: Floats, sizes: Sequence[Size], links: Sequence[Link]) -> Layout:
+    """The layout of boxes whose centres are known."""
+    half = np.array([size[:2] for size in sizes]) / 2
+    twins = Counter(frozenset(link[:2]) for link in links)
+    seen: Counter[frozenset[int]] = Counter()
+    curves = []
+    for link in links:
+        pair = frozenset(link[:2])
+        bend = _PARALLEL * (2 * seen[pair] - twins[pair] + 1) * (1 if link.tail < link.head else -1)
+        seen[pair] += 1
+        curves.append(_curve(centres, half, sizes, link, bend))
+    reach = [point for curve in curves for point in curve]
+    low = np.min([*(centres - half), *reach], axis=0)
+    high = np.max([*(centres + half), *reach], axis=0)
+    width, height = (high - low).tolist()
+    return Layout(centres, tuple(curves), width, height, 0).moved(*(-low).tolist())
+
+
+def _curve(centres: Floats, half: Floats, sizes: Sequence[Size], link: Link, own: float) -> Curve:
+    """The curve that bends least of those that pass under no other box; a straight one where none does."""
+    start, end = centres[link.tail], centres[link.head]
+    others = [node for node in range(len(centres)) if node not in link[:2]]
+    low, high = centres[others] - half[others] - _CLEAR, centres[others] + half[others] + _CLEAR
+    first: Curve = ()
+    for bend in _BENDS:
+        curve = _bent(start, end, sizes[link.tail], sizes[link.head], own + bend)
+        first = first or curve
+        points = _points(np.array(curve))
+        inside = (points[:, None] > low) & (points[:, None] < high)
+        if not inside.all(axis=2).any():
+            return curve
+    return first
+
+
+def _bent(start: Floats, end: Floats, tail: Size, head: Size, bend: float) -> Curve:
+    """From outline to outline, by so much aside of the straight line."""
+    along = end - start
+    length = max(float(np.hypot(*along)), 1e-9)
+    aside = np.array([-along[1], along[0]]) / length * bend * 4 / 3
+    near, far = start + along / 3 + aside, end - along / 3 + aside
+    begin = start + _outline(tail, near - start)
+    finish = end + _outline(head, far - end)
+    straight = (finish - begin) / 3
+    points = (begin, begin + straight, finish - straight, finish) if not bend else (begin, near, far, finish)
+    return tuple((round(float(x), 1), round(float(y), 1)) for x, y in points)
+
+
+def _outline(size: Size, towards: Floats) -> Floats:
+    """Where the line from the centre of a box meets its outline."""
+    share = np.abs(towards) / (size.width / 2, size.height / 2)
+    if size.port >= ROUND:
+        reach = share.max()
+    else:
+        reach = share.sum() if size.port <= POINTED else float(np.hypot(*share))
+    return towards / max(float(reach), 1e-9)
+
+
+def _points(curve: Floats) -> Floats:
+    """Points on a cubic curve, in an array with a row for each."""
+    t = _SAMPLES[:, None]
+    return (1 - t) ** 3 * curve[0] + 3 * (1 - t) ** 2 * t * curve[1] + 3 * (1 - t) * t**2 * curve[2] + t**3 * curve[3]
