@@ -66,6 +66,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         "info": Command("Show the size, structure, parameters and width of a model.", ("model",), "show"),
         "show": Command("Show a graph, and the distributions of a model's variables.", ("model", "variables")),
+        "draw": Command("Draw a graph, or a model with its beliefs, into a file.", ("model",)),
         "query": Command("Print P(targets | evidence, do) as a table.", ("model", "variables"), "questions"),
         "marginals": Command("Print the distribution of each variable by itself.", ("model", "variables"), "questions"),
         "moments": Command("Print means and covariances of continuous variables.", ("model", "variables"), "questions"),

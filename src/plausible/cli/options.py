@@ -30,6 +30,7 @@ ModelSource = Annotated[str, argument("A file, the name of an example such as as
 GraphSource = Annotated[
     str, argument("A file, an example's name, a graph such as 'A -> B <- C', or - for standard input.")
 ]
+Source = Annotated[str, argument("A file, the name of an example such as asia, or a graph such as 'A -> B; A <-> B'.")]
 DiagramSource = Annotated[
     str, argument("A file with an influence diagram, or the name of an example such as oil.", metavar="DIAGRAM")
 ]

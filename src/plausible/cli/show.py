@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from plausible import examples
 from plausible.cli.causal_graphs import ANY_CLASS, graph_text, read_written_graph
 from plausible.cli.commands import command
-from plausible.cli.options import AsJson, ModelSource, argument, option
+from plausible.cli.options import AsJson, ModelSource, Source, argument, option
 from plausible.cli.output import is_standard, picked, print_answer, print_json, print_line
 from plausible.cli.source import check_ending, read_any_model, read_model, save_model
 from plausible.cli.terminal import facts
@@ -99,7 +99,6 @@ def _shown(value: object) -> object:
     return value
 
 
-Source = Annotated[str, argument("A file, the name of an example such as asia, or a graph such as 'A -> B; A <-> B'.")]
 Names = Annotated[list[str] | None, argument("Variables to show; all where left out.")]
 
 

@@ -172,7 +172,7 @@ class InfluenceDiagram(Diagram):
         return self.picture().svg
 
     def _repr_html_(self) -> str:
-        """The picture, and below it a row for each part of the diagram: its kind, its states or actions, and what it depends on or sees."""
+        """The picture, and below it a row for each part: its kind, its states, and what it depends on or sees."""
         rows = [
             (name, "chance", states_cell(cpd.variable), ", ".join(cpd.parent_names))
             for name, cpd in self.chance.items()

@@ -94,7 +94,7 @@ class StructureComparison:
         return "\n".join(lines)
 
     def picture(self, *, focus: Any = "auto") -> Picture:
-        """Both graphs in one: common edges plain, added ones green, removed ones red and dashed, reversed ones violet."""
+        """Both graphs in one: common edges plain, added green, removed red and dashed, reversed violet."""
         return picture_by("picture_of_comparison", self, focus)
 
     __repr__ = __str__

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from plausible.base.pictured import picture_by
 from plausible.base.records import Result, html_of_print
@@ -34,6 +34,7 @@ class Directed(Protocol):
     @property
     def child_rows(self) -> Rows: ...
     def ancestors(self, nodes: Nodes, /) -> AbstractSet[Node]: ...
+
     def __len__(self) -> int: ...
 
 
@@ -107,7 +108,7 @@ class SeparationExplanation(Result):
     trails: tuple[Trail, ...]
     complete: bool  # Whether `trails` lists every trail; a separated pair may have more than were asked for
     criterion: Literal["d", "m"] = "d"  # d-separation in a DAG, m-separation in a causal graph
-    graph: BaseGraph | None = field(default=None, compare=False)  # The graph that it is about
+    graph: Any = field(default=None, compare=False)  # The graph that it is about
 
     _told: ClassVar[tuple[str, ...]] = ("x", "y", "given", "separated", "trails", "complete", "criterion")
 
@@ -236,7 +237,7 @@ def _list(nodes: tuple[Node, ...]) -> str:
 
 
 def without_latent(explanation: SeparationExplanation, graph: BaseGraph) -> SeparationExplanation:
-    """The explanation in terms of the causal graph, all of whose nodes can be observed, for one of its canonical DAG."""
+    """The explanation in terms of the causal graph, whose nodes are all observable, from one of its canonical DAG."""
     observable = frozenset(graph.nodes)
     trails = tuple(_shortened(trail, observable) for trail in explanation.trails)
     return replace(explanation, trails=trails, criterion="m", graph=graph)

@@ -172,7 +172,7 @@ class NetworkComparison(Result):
         return max(self.parameters.values(), default=0.0)
 
     def picture(self, *, focus: Any = "auto") -> Picture:
-        """Both graphs in one: common edges plain, added ones green, removed ones red and dashed, reversed ones violet."""
+        """Both graphs in one: common edges plain, added green, removed red and dashed, reversed violet."""
         return picture_by("picture_of_comparison", self, focus)
 
     def __str__(self) -> str:

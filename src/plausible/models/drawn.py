@@ -73,7 +73,7 @@ class Drawn(Beliefs):
         >>> print(net.picture({"B": 1}))
         2 nodes, 1 edge
         A: 0 36.0% (before 60.0%), 1 64.0% (before 40.0%)
-        B: 0 0 (before 50.0%), 1 100 (before 50.0%) (seen)
+        B: 0 0% (before 50.0%), 1 100% (before 50.0%) (seen)
         Seen: B = 1. Ticks mark what was believed before.
         """
         options = {name: value for name, value in (("engine", engine), ("budget", budget)) if value is not None}

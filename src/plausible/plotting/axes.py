@@ -84,9 +84,7 @@ def _add_text(ax: Axes, text: Text, colour: str, font: dict[str, Any]) -> None:
     aligned = {"start": "left", "middle": "center", "end": "right"}[text.anchor]
     weight = "bold" if text.is_bold else "normal"
     # Without this a $ in a name would begin a formula.
-    ax.text(
-        text.x, text.y, text.text, color=colour, ha=aligned, va="baseline", weight=weight, parse_math=False, **font
-    )
+    ax.text(text.x, text.y, text.text, color=colour, ha=aligned, va="baseline", weight=weight, parse_math=False, **font)
 
 
 def _add_box(ax: Axes, box: Box, paint: Any, points: float) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of influence diagrams and their solutions: chance in ovals, decisions in rectangles, utilities in rhombuses."""
+"""Pictures of influence diagrams: ovals for chance, rectangles for decisions and policies, rhombuses for utilities."""
 
 from __future__ import annotations
 
@@ -36,16 +36,12 @@ def picture_of_solution(solution: Solution, focus: FocusLike = "auto") -> Pictur
     return _picture(solution.policies.diagram, solution.policies, (worth,), focus)
 
 
-def _picture(
-    diagram: Diagram, policies: Mapping[str, Policy], notes: tuple[str, ...], focus: FocusLike
-) -> Picture:
+def _picture(diagram: Diagram, policies: Mapping[str, Policy], notes: tuple[str, ...], focus: FocusLike) -> Picture:
     graph = diagram.graph
     view = view_of(graph.nodes, graph.marked_edges, focus, list(diagram.decisions), "this diagram")
     number = {node: place for place, node in enumerate(view.nodes)}
     nodes = [_node(diagram, str(node), policies, view) for node in view.nodes]
-    arcs = [
-        arc_of(edge, number, _INFORMATION if edge.right in diagram.decisions else Look()) for edge in view.edges
-    ]
+    arcs = [arc_of(edge, number, _INFORMATION if edge.right in diagram.decisions else Look()) for edge in view.edges]
     return drawn(nodes, arcs, one_line(diagram.notes.name), (*notes, *view.notes), places_of(diagram))
 
 
@@ -54,7 +50,9 @@ def _node(diagram: Diagram, name: str, policies: Mapping[str, Policy], view: Vie
     tag = f"+{hidden}" if hidden else ""
     if name in diagram.utilities:
         parents = ", ".join(diagram.utilities[name].parent_names)
-        return name_node(name, f"utility {one_line(name)} of {parents or 'nothing'}", "rhombus", replace(_UTILITY, tag=tag))
+        return name_node(
+            name, f"utility {one_line(name)} of {parents or 'nothing'}", "rhombus", replace(_UTILITY, tag=tag)
+        )
     states = ", ".join(map(str, diagram.variables[name].states)) if not diagram.variables[name].is_continuous else ""
     if name not in diagram.decisions:
         return name_node(name, f"chance {one_line(name)}: {states}", "oval", replace(PLAIN, tag=tag))

@@ -85,12 +85,15 @@ def drawn(
     plates = _plates(layout, sizes, slices) if slices else []
     room = _PLATE + _LABEL if plates else 0.0
     layout = layout.moved(_MARGIN + room / 2, _MARGIN + room)
-    plates = [Part("plate", part.name, part.title, moved(part.items, _MARGIN + room / 2, _MARGIN + room)) for part in plates]
+    plates = [
+        Part("plate", part.name, part.title, moved(part.items, _MARGIN + room / 2, _MARGIN + room)) for part in plates
+    ]
     width, bottom = layout.width + 2 * _MARGIN + room, layout.height + 2 * _MARGIN + room + bool(plates) * _PLATE
     lines = [line for note in notes for line in _wrapped(note, max(width - 2 * _MARGIN, _LEAST_NOTE))]
     width = max([width, *(text_width(line, _NOTE_SIZE) + 2 * _MARGIN for line in lines)])
     texts = tuple(
-        Text(_MARGIN, round(bottom + _NOTE_LINE * (row + 0.5), 1), line, _NOTE_SIZE, "muted") for row, line in enumerate(lines)
+        Text(_MARGIN, round(bottom + _NOTE_LINE * (row + 0.5), 1), line, _NOTE_SIZE, "muted")
+        for row, line in enumerate(lines)
     )
     below = [Part("note", "note", "\n".join(notes), texts)] if texts else []
     boxes = [

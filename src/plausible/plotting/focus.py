@@ -13,6 +13,8 @@ from plausible.graphs.marks import Edge, Mark
 
 #: Graphs with no more nodes are shown as a whole, unless a focus is given; of others so many nodes.
 WHOLE, PART = 60, 32
+#: Where nothing says what to look at, it is the busiest node that has no more than so many others around it.
+_MOST_AROUND = 14
 
 #: "auto": all of a small graph, what is around the findings or the busiest node of a large one; None: all; else names.
 FocusLike: TypeAlias = Hashable | Iterable[Hashable] | Literal["auto"] | None
@@ -29,7 +31,11 @@ class View:
 
 
 def view_of(
-    nodes: Sequence[Any], edges: Sequence[Edge], focus: FocusLike, around: Collection[Any] = (), place: str = "this graph"
+    nodes: Sequence[Any],
+    edges: Sequence[Edge],
+    focus: FocusLike,
+    around: Collection[Any] = (),
+    place: str = "this graph",
 ) -> View:
     """The part of a graph that a focus asks for; where it asks for nothing, what is around some nodes.
 
@@ -40,7 +46,7 @@ def view_of(
     if chosen is None or (not chosen and len(nodes) <= WHOLE):
         return View(tuple(nodes), tuple(edges), {}, ())
     neighbours = _Neighbours(nodes, edges)
-    centres = chosen or list(around) or [max(nodes, key=lambda node: len(neighbours.all[node]))]
+    centres = chosen or list(around) or [max(nodes, key=neighbours.fitting)]
     kept = _grown(neighbours, centres)
     inside = tuple(node for node in nodes if node in kept)
     hidden = {node: len(neighbours.all[node].keys() - kept.keys()) for node in inside}
@@ -91,6 +97,11 @@ class _Neighbours:
         """Its neighbours, and the other parents of its children."""
         children = [child for child in self.all[node] if node in self.parents[child]]
         return [*self.all[node], *(parent for child in children for parent in self.parents[child])]
+
+    def fitting(self, node: Any) -> int:
+        """How many nodes its blanket has, negative where those are too many to show side by side."""
+        size = len(set(self.blanket(node)))
+        return size if size <= _MOST_AROUND else -size
 
     def path(self, start: Any, end: Any) -> list[Any]:
         """The nodes of a shortest path; none where there is none."""

@@ -24,7 +24,7 @@ _PARALLEL, _CLEAR = 22.0, 5.0
 
 
 def kept(sizes: Sequence[Size], places: Sequence[tuple[float, float]]) -> Floats | None:
-    """The places, all scaled by the one number that frees all boxes of each other; None where that is out of proportion."""
+    """The places, scaled by the one number that frees all boxes of each other; None where that is out of proportion."""
     points = np.array(places, dtype=float).reshape(-1, 2)
     boxes = np.array([size[:2] for size in sizes]).reshape(-1, 2)
     first, second = np.triu_indices(len(points), 1)
@@ -91,11 +91,12 @@ def _bent(start: Floats, end: Floats, tail: Size, head: Size, bend: float) -> Cu
 def _outline(size: Size, towards: Floats) -> Floats:
     """Where the line from the centre of a box meets its outline."""
     share = np.abs(towards) / (size.width / 2, size.height / 2)
+    reach = float(np.hypot(*share))
     if size.port >= ROUND:
-        reach = share.max()
-    else:
-        reach = share.sum() if size.port <= POINTED else float(np.hypot(*share))
-    return towards / max(float(reach), 1e-9)
+        reach = float(share.max())
+    elif size.port <= POINTED:
+        reach = float(share.sum())
+    return np.asarray(towards / max(reach, 1e-9))
 
 
 def _points(curve: Floats) -> Floats:

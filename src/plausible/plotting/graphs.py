@@ -16,7 +16,7 @@ from plausible.plotting.nodes import BAD, FOCUS, PLAIN, SEEN, Style, name_node
 from plausible.plotting.picture import Picture
 
 #: The thinnest and the thickest edge where widths tell strengths.
-_THIN, _THICK = 0.7, 6.0
+_THIN, _THICK = 0.7, 4.5
 _ON_TRAIL = Look("bar", 3.0)
 _ON_BLOCKED = Look("bad", 2.2, True)
 #: Trails whose text stands below a picture.
@@ -120,7 +120,9 @@ def strength_looks(edges: Collection[Edge], strengths: Any) -> dict[Any, Look]:
     found = {frozenset(edge.ends): float(tell(*edge.ends)) for edge in edges}
     for pair, strength in found.items():
         if not 0 <= strength < float("inf"):
-            raise InvalidArgument(f"The strength of {' - '.join(map(str, pair))} is {strength}; give numbers from 0 on.")
+            raise InvalidArgument(
+                f"The strength of {' - '.join(map(str, pair))} is {strength}; give numbers from 0 on."
+            )
     largest = max(found.values(), default=0.0) or 1.0
     return {
         pair: Look(thickness=round(_THIN + (_THICK - _THIN) * strength / largest, 2), says=f"strength {strength:.3g}")

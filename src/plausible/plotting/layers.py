@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,8 +50,9 @@ def _tight(num_nodes: int, upper: Ints, lower: Ints) -> np.ndarray:
     signs = np.repeat([1.0, -1.0], len(rows))
     matrix = coo_array((signs, (np.r_[rows, rows], np.r_[upper, lower])), shape=(len(rows), num_nodes))
     cost = np.bincount(lower, minlength=num_nodes) - np.bincount(upper, minlength=num_nodes)
+    lengths: Any = matrix.tocsr()
     solved = linprog(
-        cost.astype(float), A_ub=matrix.tocsr(), b_ub=-np.ones(len(rows)), bounds=(0, num_nodes), method="highs-ds"
+        cost.astype(float), A_ub=lengths, b_ub=-np.ones(len(rows)), bounds=(0, num_nodes), method="highs-ds"
     )
     # Prices are whole numbers; the bounds have none in an optimum that uses less room than there is.
     return np.asarray(solved.ineqlin.marginals < -0.5)

@@ -48,7 +48,7 @@ class Layout:
 
 
 def lay_out(sizes: Sequence[Size], links: Sequence[Link]) -> Layout:
-    """Boxes in layers, so that links that go down do, few cross, none passes under a box, and none is longer than need be.
+    """Boxes in layers: links that go down do, few cross, none passes under a box, and together they are short.
 
     Each component is laid out by itself, and they stand side by side in rows, the largest first.
     """
@@ -112,14 +112,14 @@ def _rows(graph: Layered, centres: Floats, sizes: Sequence[Size]) -> Rows:
     np.maximum.at(aside, graph.layer[graph.upper], np.abs(centres[graph.lower] - centres[graph.upper]))
     gaps = _LAYER_GAP + np.minimum(_MORE_PER_OFFSET * aside, _MOST_MORE)
     tops = np.r_[0.0, np.cumsum(heights + gaps)[:-1]]
-    return Rows(np.round(tops, 1), np.round(tops + heights, 1))
+    return Rows(np.asarray(np.round(tops, 1)), np.asarray(np.round(tops + heights, 1)))
 
 
 def _packed(parts: Sequence[tuple[list[int], list[int], Layout]], num_nodes: int, num_links: int) -> Layout:
     """Components side by side in rows that are about as wide as the widest, or as a picture should be."""
     area = sum((part.width + _COMPONENT_GAP) * (part.height + _COMPONENT_GAP) for _, _, part in parts)
     limit = max([(_ASPECT * area) ** 0.5, *(part.width for _, _, part in parts)], default=0.0)
-    centres, curves = np.zeros((num_nodes, 2)), [()] * num_links
+    centres, curves = np.zeros((num_nodes, 2)), list[Curve]([()] * num_links)
     x = y = height = width = 0.0
     for members, inside, part in sorted(parts, key=lambda one: (-len(one[0]), one[0][0])):
         if x and x + part.width > limit:

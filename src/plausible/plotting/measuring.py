@@ -48,7 +48,7 @@ def fitted(text: object, size: float, most: float, bold: bool = False) -> str:
     """A text on one line, its end left out where it is wider than `most`.
 
     >>> fitted("ESOPHAGEAL", 10, 50), fitted("one\\ntwo", 10, 50)
-    ('ESOPH…', 'one\\\\ntwo')
+    ('ESOPHA…', 'one\\\\ntwo')
     """
     line = one_line(str(text)[:500])
     if text_width(line, size, bold) <= most:

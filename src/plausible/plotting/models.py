@@ -72,7 +72,9 @@ def picture_of_beliefs(
     given = {name: value for name, value in found.items() if name in model.inputs}
     asked = prior and (settings or len(found) > len(given))
     before = _beliefs(model, names, {"evidence": given}, options or {}) if asked else None
-    nodes = [_node(model, str(node), now, before, _style(model, str(node), found, settings), view) for node in view.nodes]
+    nodes = [
+        _node(model, str(node), now, before, _style(model, str(node), found, settings), view) for node in view.nodes
+    ]
     if strengths == "mutual-information":
         strengths = _information(model, view, question, options or {})
     looks = strength_looks(view.edges, strengths) if strengths is not None else {}
@@ -148,7 +150,9 @@ def _information(model: Any, view: View, question: Mapping[str, Any], options: M
     for edge in view.edges:
         first, second = str(edge.left), str(edge.right)
         if not any(model.variables[name].is_continuous for name in (first, second)):
-            found[edge.ends] = max(mutual_information(model.query([first, second], **question, **options), first, second), 0.0)
+            found[edge.ends] = max(
+                mutual_information(model.query([first, second], **question, **options), first, second), 0.0
+            )
     return found
 
 

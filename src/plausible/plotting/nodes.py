@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from plausible.base.records import format_number, one_line
@@ -70,9 +70,8 @@ def name_node(
     # Text of several lines needs an oval or rhombus that is wider and higher than the text by about this.
     wider, higher = {"rectangle": (1.0, 1.0), "oval": (1.2, 1.15), "rhombus": (1.55, 1.75)}[shape]
     width, height = round(widest * wider + 2 * _PAD, 1), round((30.0 + 15.0 * len(more)) * higher, 1)
-    items: list[Item] = [Box(0, 0, width, height, style.fill, style.frame, shape, style.thickness, 7.0)]
-    if shape != "rectangle":
-        items[0] = replace(items[0], radius=0.0)
+    radius = 7.0 if shape == "rectangle" else 0.0
+    items: list[Item] = [Box(0, 0, width, height, style.fill, style.frame, shape, style.thickness, radius)]
     first = height / 2 + 4.4 - 7.5 * len(more)
     middle = width / 2
     if style.tag:
@@ -193,14 +192,14 @@ def percentage(probability: float) -> str:
     """A probability in percent; what rounds to nothing or to all but is not, says so.
 
     >>> [percentage(p) for p in (0.4887, 0.05, 1e-5, 0.0, 0.99999, 1.0)]
-    ['48.9%', '5.0%', '0+', '0', '100−', '100']
+    ['48.9%', '5.0%', '0+', '0%', '100−', '100%']
     """
     if probability <= 0.0:
-        return "0"
+        return "0%"
     if probability < 0.0005:
         return "0+"
     if probability >= 1.0 - PROBABILITY_NOISE:
-        return "100"
+        return "100%"
     return "100−" if probability > 0.9995 else f"{100 * probability:.1f}%"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -143,7 +144,7 @@ def parts_of(numbers: Ints, count: int) -> list[Ints]:
     """Where each of the numbers 0, 1, ... stands."""
     order = np.argsort(numbers, kind="stable")
     bounds = np.searchsorted(numbers[order], np.arange(count + 1))
-    return [order[first:last] for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [order[first:last] for first, last in pairwise(bounds.tolist())]
 
 
 def _sweep(place: Ints, by_layer: list[Ints], near: _Neighbours, down: bool, turned: bool) -> Ints:

@@ -56,4 +56,4 @@ def placed(graph: Layered, place: Ints, widths: Floats, gaps: Floats, is_bend: n
             centres[members] = isotonic_regression(wanted - offset, weights=total[members]).x + offset
         if np.abs(centres - before).max(initial=0.0) < _STILL:
             break
-    return np.round(centres - centres.min(initial=0.0), 1)
+    return np.asarray(np.round(centres - centres.min(initial=0.0), 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,8 +20,8 @@ Curve: TypeAlias = tuple[Point, ...]
 
 #: Two edges that touch the same side of a box are so far apart, where there is room.
 _PORT_STEP = 20.0
-#: How steeply edges leave boxes: at most so much aside for one down.
-_STEEPEST_END = 0.55
+#: How edges leave boxes: by so much of the straight way, and at most so much aside for one down.
+_STRAIGHT, _STEEPEST_END = 0.6, 0.8
 #: What a bend keeps free of its neighbours.
 _CLEAR = 4.0
 
@@ -34,7 +35,7 @@ class Rows(NamedTuple):
     @property
     def middle(self) -> Floats:
         """Where the centres of boxes lie."""
-        return (self.top + self.bottom) / 2
+        return np.asarray((self.top + self.bottom) / 2)
 
 
 class Knot(NamedTuple):
@@ -56,24 +57,65 @@ def route(
 ) -> tuple[Curve, ...]:
     """The curve of each link from its tail to its head.
 
-    Within layers curves keep to the slots that are theirs, between boxes; they go aside between layers, where no box is.
+    Within layers curves keep to the slots that are theirs, between boxes; elsewhere no box is.
     """
     leaves, enters = _ports(sizes, chains, centres)
     room = _rooms(sizes, layer, place, centres)
     curves = []
-    for number, (link, chain) in enumerate(zip(links, chains, strict=True)):
+    for link, chain, leave, enter in zip(links, chains, leaves, enters, strict=True):
         top, bottom = chain[0], chain[-1]
-        knots = _knots(chain, leaves[number], enters[number], layer, centres, room, rows)
-        first = rows.middle[layer[top]] + _boundary(sizes[top], leaves[number] - centres[top])
-        last = rows.middle[layer[bottom]] - _boundary(sizes[bottom], enters[number] - centres[bottom])
-        curve = _through([Knot(leaves[number], first, 0.0), *knots, Knot(enters[number], last, 0.0)])
+        first = rows.middle[layer[top]] + _boundary(sizes[top], leave - centres[top])
+        last = rows.middle[layer[bottom]] - _boundary(sizes[bottom], enter - centres[bottom])
+        x = np.array([leave, *centres[list(chain[1:-1])], enter])
+        y = np.array([first, *rows.middle[layer[list(chain[1:-1])]], last])
+        slopes = _slopes(x, y)
+        ends = [(top, leave, first, rows.bottom[layer[top]]), (bottom, enter, last, rows.top[layer[bottom]])]
+        for at, (node, port, outline, edge) in zip((0, -1), ends, strict=True):
+            free = sizes[node].width / 2 + _CLEAR - abs(port - centres[node])
+            slopes[at] = _limited(slopes[at], free, edge - outline)
+        knots = [*_end(leave, first, rows.bottom[layer[top]], slopes[0])]
+        for slot, aside, slope in zip(chain[1:-1], x[1:-1], slopes[1:-1], strict=True):
+            span = (rows.top[layer[slot]], rows.bottom[layer[slot]])
+            knots += _bend(aside, *span, _limited(slope, room[slot], (span[1] - span[0]) / 2))
+        knots += reversed(_end(enter, last, rows.top[layer[bottom]], slopes[-1]))
+        curve = _through(knots)
         curves.append(curve if link.tail == top else curve[::-1])
     return tuple(curves)
 
 
-def _ports(
-    sizes: Sequence[Size], chains: Sequence[Sequence[int]], centres: Floats
-) -> tuple[list[float], list[float]]:
+def _slopes(x: Floats, y: Floats) -> Floats:
+    """How far a curve through the points goes aside for one down, at each: no further aside than the points do.
+
+    Between, the harmonic mean of what is before and after, zero at a turn (Fritsch & Butland 1984); at the ends less
+    than straight on, so that arrows point down.
+    """
+    secants = np.diff(x) / np.diff(y)
+    before, after = secants[:-1], secants[1:]
+    turns = before * after <= 0
+    between = np.where(turns, 0.0, 2 * before * after / np.where(turns, 1.0, before + after))
+    ends = np.clip(_STRAIGHT * secants[[0, -1]], -_STEEPEST_END, _STEEPEST_END)
+    return np.r_[ends[0], between, ends[1]]
+
+
+def _limited(slope: float, room: float, length: float) -> float:
+    """A slope that leads no further aside than there is room."""
+    most = room / max(abs(float(length)), 1.0)
+    return float(np.clip(slope, -most, most))
+
+
+def _end(port: float, boundary: float, row_end: float, slope: float) -> list[Knot]:
+    """From the outline of a box straight on to where its layer ends."""
+    aside = slope * (row_end - boundary)
+    return [Knot(port, float(boundary), slope), Knot(port + float(aside), float(row_end), slope)]
+
+
+def _bend(x: float, top: float, bottom: float, slope: float) -> list[Knot]:
+    """Straight through a layer."""
+    half = slope * (bottom - top) / 2
+    return [Knot(float(x - half), float(top), slope), Knot(float(x + half), float(bottom), slope)]
+
+
+def _ports(sizes: Sequence[Size], chains: Sequence[Sequence[int]], centres: Floats) -> tuple[list[float], list[float]]:
     """Where each link leaves its upper box and enters its lower one, in the order in which they go aside."""
     found: tuple[list[float], list[float]] = ([0.0] * len(chains), [0.0] * len(chains))
     for side, (end, beside) in enumerate(((0, 1), (-1, -2))):
@@ -115,33 +157,13 @@ def _rooms(sizes: Sequence[Size], layer: Ints, place: Ints, centres: Floats) -> 
     room = np.full(len(layer), np.inf)
     np.minimum.at(room, left, free)
     np.minimum.at(room, right, free)
-    return np.maximum(room, 0.0)
-
-
-def _knots(
-    chain: Sequence[int], leave: float, enter: float, layer: Ints, centres: Floats, room: Floats, rows: Rows
-) -> list[Knot]:
-    """The points between the boxes: where a curve comes out of the first layer, through each bend, into the last."""
-    x = np.array([leave, *(centres[slot] for slot in chain[1:-1]), enter])
-    y = rows.middle[layer[list(chain)]]
-    secants = np.diff(x) / np.diff(y)
-    knots = [Knot(leave, float(rows.bottom[layer[chain[0]]]), 0.0)]
-    for number, slot in enumerate(chain[1:-1]):
-        top, bottom = float(rows.top[layer[slot]]), float(rows.bottom[layer[slot]])
-        before, after = secants[number], secants[number + 1]
-        # The harmonic mean, zero at a turn: no curve goes further aside than its points (Fritsch & Butland 1984).
-        slope = 2 * before * after / (before + after) if before * after > 0 else 0.0
-        most = room[slot] / max((bottom - top) / 2, 1.0)
-        slope = float(np.clip(slope, -most, most))
-        half = slope * (bottom - top) / 2
-        knots += [Knot(float(centres[slot]) - half, top, slope), Knot(float(centres[slot]) + half, bottom, slope)]
-    return [*knots, Knot(enter, float(rows.top[layer[chain[-1]]]), 0.0)]
+    return np.asarray(np.maximum(room, 0.0))
 
 
 def _through(knots: Sequence[Knot]) -> Curve:
     """The cubic pieces through the knots (Hermite); pieces without length are left out."""
     curve: list[Point] = [knots[0][:2]]
-    for (x, y, slope), (end_x, end_y, end_slope) in zip(knots, knots[1:], strict=False):
+    for (x, y, slope), (end_x, end_y, end_slope) in pairwise(knots):
         third = (end_y - y) / 3
         if third > 0.01:
             curve += [(x + slope * third, y + third), (end_x - end_slope * third, end_y - third), (end_x, end_y)]

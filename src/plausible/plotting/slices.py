@@ -35,7 +35,10 @@ def slices_of(names: Sequence[str], sizes: Sequence[Size], links: Sequence[Link]
         return None
     rows = {base: place for place, base in enumerate(dict.fromkeys(bases))}
     inside = [Link(rows[bases[a]], rows[bases[b]], down) for a, b, down in links if times[a] == times[b]]
-    order = downward_order(len(rows), inside)
+    across = [Link(rows[bases[a]], rows[bases[b]], down) for a, b, down in links if bases[a] != bases[b]]
+    order = downward_order(len(rows), across)
+    if any(order[tail] > order[head] for tail, head, goes_down in inside if goes_down):
+        order = downward_order(len(rows), inside)
     columns = {time: place for place, time in enumerate(sorted(set(times)))}
     row, column = np.array([order[rows[base]] for base in bases]), np.array([columns[time] for time in times])
     x = _middles(column, np.array([size.width for size in sizes]), _COLUMN_GAP)
@@ -48,4 +51,4 @@ def _middles(place: np.ndarray, extent: Floats, gap: float) -> Floats:
     """The middle of each box along one direction, where each place is as wide as its widest box."""
     widest = np.zeros(int(place.max()) + 1)
     np.maximum.at(widest, place, extent)
-    return (np.cumsum(widest + gap) - gap - widest / 2)[place]
+    return np.asarray((np.cumsum(widest + gap) - gap - widest / 2)[place])

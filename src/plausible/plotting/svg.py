@@ -18,7 +18,9 @@ _ROLES = {"node": "graphics-object", "edge": "graphics-symbol", "plate": "graphi
 def svg_text(picture: Picture) -> str:
     """The text of an SVG file. Names are text and nothing but text, whatever they hold."""
     width, height = _number(picture.width), _number(picture.height)
-    label = _escaped(f"{picture.title}, {str(picture).splitlines()[0]}" if not picture.title else str(picture).splitlines()[0])
+    label = _escaped(
+        f"{picture.title}, {str(picture).splitlines()[0]}" if not picture.title else str(picture).splitlines()[0]
+    )
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="plausible-picture" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="graphics-document" aria-label="{label}">'
@@ -29,7 +31,7 @@ def svg_text(picture: Picture) -> str:
 
 
 def _style(picture: Picture) -> str:
-    """The colours in use as classes, light and then dark; all below the class of the picture, so that a page keeps its own."""
+    """The colours in use as classes, light and then dark, all below the class of the picture: a page keeps its own."""
     used = dict.fromkeys(name for part in picture.parts for item in part.items for name in _classes(item))
     names = ["f-paper", *used]
     fonts = ",".join(f"'{font}'" if " " in font else font for font in FONTS)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from plausible.base.records import counted
 from plausible.graphs.cluster_graph import CliqueTree, ClusterGraph
-from plausible.graphs.marks import Edge
+from plausible.graphs.marks import Edge, Mark
 from plausible.inference.plan import Plan
 from plausible.plotting.drawing import Arc, Node, drawn
 from plausible.plotting.focus import FocusLike, view_of
 from plausible.plotting.nodes import FOCUS, PLAIN, Style, name_node
-from plausible.plotting.palette import Colour
 from plausible.plotting.picture import Picture
-from plausible.graphs.marks import Mark
 
 _SHARED = Style("paper", "faint", name="muted")
 #: Names on a line of a clique, and lines.
@@ -24,7 +23,8 @@ def picture_of_plan(plan: Plan, focus: FocusLike = "auto") -> Picture:
     """The clique tree that would be used, the largest clique brought out."""
     tree = plan.tree
     notes = [str(plan).splitlines()[1] + "."]
-    largest = next((place for place, clique in enumerate(tree.cliques) if set(clique) == set(plan.largest_clique)), None)
+    widest = set(plan.largest_clique)
+    largest = next((place for place, clique in enumerate(tree.cliques) if set(clique) == widest), None)
     return _picture(tree, focus, largest, notes)
 
 
@@ -39,6 +39,7 @@ def _picture(tree: CliqueTree | ClusterGraph, focus: FocusLike, largest: int | N
     view = view_of(range(len(clusters)), edges, focus, [] if largest is None else [largest], "this tree")
     number = {cluster: place for place, cluster in enumerate(view.nodes)}
     nodes = [_cluster(clusters[node], FOCUS if node == largest else PLAIN) for node in view.nodes]
+    shared: dict[frozenset[Any], list[str]]
     shared = {frozenset(pair): sorted(map(str, sepset)) for pair, sepset in zip(tree.edges, tree.sepsets, strict=True)}
     arcs = []
     for edge in view.edges:

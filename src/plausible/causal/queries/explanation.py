@@ -128,7 +128,7 @@ def explain_association(
         raise InvalidArgument(f"limit={limit} leaves nothing to explain with; give one or more trails to list.")
     trails = tuple(islice(causes.to_dag().active_trails(start, end, observed, limit=None), limit + 1))
     found = SeparationExplanation((start,), (end,), observed, not trails, trails[:limit], len(trails) <= limit)
-    shortened = without_latent(found, frozenset(causes.nodes))
+    shortened = without_latent(found, causes)
     sources = []
     for trail in shortened.trails:
         colliders = [junction for junction in trail.junctions if junction.role == "collider"]
