@@ -29,6 +29,7 @@ ALL = (
     "undirected",
     "labelling",
     "sequences",
+    "pictures",
 )
 RESULTS = Path(__file__).parent / "results"
 

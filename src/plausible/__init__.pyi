@@ -11,6 +11,7 @@ from plausible import inference as inference
 from plausible import io as io
 from plausible import learn as learn
 from plausible import models as models
+from plausible import plotting as plotting
 from plausible import search as search
 from plausible import utilities as utilities
 from plausible import variables as variables

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from plausible.base.pictured import Picture
 from plausible.base.records import counted
 from plausible.cli.causal_graphs import ANY_CLASS, read_written_graph
 from plausible.cli.commands import command
@@ -15,6 +14,7 @@ from plausible.cli.source import read_model
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import UndirectedGraph
+from plausible.plotting import Picture
 
 
 @command(

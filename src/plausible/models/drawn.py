@@ -32,7 +32,7 @@ class Drawn(Beliefs):
 
     @abstractmethod
     def _details(self) -> TextTable:
-        """What a notebook shows below the graph, folded."""
+        """A row for each part: what it prints, and what a notebook shows below the graph, folded."""
 
     @keyword_hints
     def picture(
@@ -78,6 +78,9 @@ class Drawn(Beliefs):
         """
         options = {name: value for name, value in (("engine", engine), ("budget", budget)) if value is not None}
         return picture_by("picture_of_beliefs", self, evidence, do, prior, focus, strengths, options)
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{self._details()}"
 
     def _repr_svg_(self) -> str:
         """The graph alone: what is believed takes inference, which a notebook does not ask for."""

@@ -6,10 +6,10 @@ from plausible.plotting.graphs import picture_of_graph as picture_of_graph
 from plausible.plotting.graphs import picture_of_separation as picture_of_separation
 from plausible.plotting.models import picture_of_beliefs as picture_of_beliefs
 from plausible.plotting.models import picture_of_structure as picture_of_structure
-from plausible.plotting.picture import Box as Box
-from plausible.plotting.picture import Part as Part
-from plausible.plotting.picture import Path as Path
+from plausible.plotting.parts import Box as Box
+from plausible.plotting.parts import Part as Part
+from plausible.plotting.parts import Path as Path
+from plausible.plotting.parts import Text as Text
 from plausible.plotting.picture import Picture as Picture
-from plausible.plotting.picture import Text as Text
 from plausible.plotting.trees import picture_of_plan as picture_of_plan
 from plausible.plotting.trees import picture_of_tree as picture_of_tree

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plausible.errors import InvalidArgument, MissingDependency
 from plausible.plotting.measuring import FONTS
 from plausible.plotting.palette import PALETTE, Colour
-from plausible.plotting.picture import Box, Path, Picture, Text
+from plausible.plotting.parts import Box, Path, Sheet, Text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ def new_figure(width: float, height: float) -> Any:
     return figure
 
 
-def draw(picture: Picture, ax: Axes | None, dark: bool) -> Axes:
+def draw(picture: Sheet, ax: Axes | None, dark: bool) -> Axes:
     """Draw into axes: its limits become those of the picture, its frame goes, and the text is sized to fit."""
     if ax is None:
         ax = new_figure(picture.width, picture.height).add_axes((0.0, 0.0, 1.0, 1.0))
@@ -57,7 +57,7 @@ def draw(picture: Picture, ax: Axes | None, dark: bool) -> Axes:
     return ax
 
 
-def save(picture: Picture, target: FilePath, dark: bool) -> None:
+def save(picture: Sheet, target: FilePath, dark: bool) -> None:
     """Write a file in a format that matplotlib knows."""
     figure = new_figure(picture.width, picture.height)
     known = figure.canvas.get_supported_filetypes()

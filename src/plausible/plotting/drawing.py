@@ -10,12 +10,13 @@ import numpy as np
 
 from plausible.graphs.marks import Edge, Mark
 from plausible.plotting.free import kept, lay_out_at
+from plausible.plotting.geometry import Curve, Point, Size
 from plausible.plotting.layers import Link
-from plausible.plotting.layout import Layout, Size, lay_out
+from plausible.plotting.layout import Layout, lay_out
 from plausible.plotting.measuring import text_width
 from plausible.plotting.palette import Colour
-from plausible.plotting.picture import Box, Item, Part, Path, Picture, Text, moved
-from plausible.plotting.routing import Curve, Point
+from plausible.plotting.parts import Box, Item, Part, Path, Text, moved
+from plausible.plotting.picture import Picture
 from plausible.plotting.slices import Slices, slices_of
 
 _MARGIN = 16.0

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.plotting.geometry import Curve, Size, towards
 from plausible.plotting.layers import Link
-from plausible.plotting.layout import Layout, Size
-from plausible.plotting.routing import POINTED, ROUND, Curve
+from plausible.plotting.layout import Layout
 
 #: What boxes keep free beside and below each other.
 _ASIDE, _BELOW = 30.0, 44.0
@@ -81,25 +81,15 @@ def _bent(start: Floats, end: Floats, tail: Size, head: Size, bend: float) -> Cu
     length = max(float(np.hypot(*along)), 1e-9)
     aside = np.array([-along[1], along[0]]) / length * bend * 4 / 3
     near, far = start + along / 3 + aside, end - along / 3 + aside
-    begin = start + _outline(tail, near - start)
-    finish = end + _outline(head, far - end)
+    begin = start + towards(tail, near - start)
+    finish = end + towards(head, far - end)
     straight = (finish - begin) / 3
     points = (begin, begin + straight, finish - straight, finish) if not bend else (begin, near, far, finish)
     return tuple((round(float(x), 1), round(float(y), 1)) for x, y in points)
 
 
-def _outline(size: Size, towards: Floats) -> Floats:
-    """Where the line from the centre of a box meets its outline."""
-    share = np.abs(towards) / (size.width / 2, size.height / 2)
-    reach = float(np.hypot(*share))
-    if size.port >= ROUND:
-        reach = float(share.max())
-    elif size.port <= POINTED:
-        reach = float(share.sum())
-    return np.asarray(towards / max(reach, 1e-9))
-
-
 def _points(curve: Floats) -> Floats:
     """Points on a cubic curve, in an array with a row for each."""
     t = _SAMPLES[:, None]
-    return (1 - t) ** 3 * curve[0] + 3 * (1 - t) ** 2 * t * curve[1] + 3 * (1 - t) * t**2 * curve[2] + t**3 * curve[3]
+    weights = np.hstack([(1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t**2, t**3])
+    return np.asarray((weights[:, :, None] * curve).sum(axis=1))

@@ -94,9 +94,9 @@ def downward_order(num_nodes: int, links: Iterable[Link]) -> list[int]:
     for number in range(num_nodes):
         while ready and place[ready[0][1]] >= 0:
             heappop(ready)
-        if not ready:  # a cycle: the node that waits for fewest goes first
+        if not ready:  # a cycle: the node that waits for fewest, and that most wait for, goes first
             open_nodes = [node for node in range(num_nodes) if place[node] < 0]
-            ready = [min((waiting[node], breadth[node], node) for node in open_nodes)[1:]]
+            ready = [min((waiting[node], -len(below[node]), breadth[node], node) for node in open_nodes)[2:]]
         node = heappop(ready)[1]
         place[node] = number
         for head in below[node]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.plotting.geometry import Curve, Size
 from plausible.plotting.layers import Link, layers_of, reached
 from plausible.plotting.ordering import Layered, crossings, ordered
 from plausible.plotting.placing import placed
-from plausible.plotting.routing import Curve, Rows, route
+from plausible.plotting.routing import Rows, route
 
 #: What boxes want free beside them, what bends do, and between layers.
 _BOX_GAP, _BEND_GAP, _LAYER_GAP = 30.0, 16.0, 50.0
@@ -20,14 +20,6 @@ _BOX_GAP, _BEND_GAP, _LAYER_GAP = 30.0, 16.0, 50.0
 _MORE_PER_OFFSET, _MOST_MORE = 0.13, 90.0
 #: What lies between components, and how much wider than high the whole would like to be.
 _COMPONENT_GAP, _ASPECT = 40.0, 1.7
-
-
-class Size(NamedTuple):
-    """The width and height of a box, and how much of its width edges may touch."""
-
-    width: float
-    height: float
-    port: float = 0.7
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple, TypeAlias
 from plausible.base.records import format_number, one_line
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.plotting.drawing import Node
-from plausible.plotting.layout import Size
+from plausible.plotting.geometry import Size
 from plausible.plotting.measuring import fitted, text_width
 from plausible.plotting.palette import Colour
-from plausible.plotting.picture import Box, Item, Path, Text
+from plausible.plotting.parts import Box, Item, Path, Text
 
 #: Sizes of names and of what stands below them; longer names are cut.
 _NAME, _SMALL, _TAG = 12.5, 11.0, 10.0

@@ -1,85 +1,19 @@
-"""A picture as plain data: boxes, paths and texts, in parts that have names."""
+"""A picture as plain data, and the ways to see it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from plausible.base.records import Result, counted, num_shown
 from plausible.errors import InvalidArgument, MissingFile
-from plausible.plotting.palette import Colour
-from plausible.plotting.routing import Curve
+from plausible.plotting import axes
+from plausible.plotting.parts import Part
+from plausible.plotting.svg import svg_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle, or what is drawn into one; `x` and `y` are its upper left corner."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    fill: Colour | None = None
-    stroke: Colour | None = None
-    shape: Literal["rectangle", "oval", "rhombus"] = "rectangle"
-    thickness: float = 1.0
-    radius: float = 0.0
-    is_dashed: bool = False
-
-    def moved(self, right: float, down: float) -> Box:
-        """The same elsewhere."""
-        return replace(self, x=round(self.x + right, 2), y=round(self.y + down, 2))
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A line: a curve of cubic pieces (Bézier), or straight from point to point and closed where it is filled."""
-
-    points: Curve
-    stroke: Colour | None = None
-    fill: Colour | None = None
-    thickness: float = 1.0
-    is_curved: bool = False
-    is_dashed: bool = False
-
-    def moved(self, right: float, down: float) -> Path:
-        """The same elsewhere."""
-        return replace(self, points=tuple((round(x + right, 2), round(y + down, 2)) for x, y in self.points))
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A line of text; `x` and `y` are where its base line starts, ends or has its middle."""
-
-    x: float
-    y: float
-    text: str
-    size: float = 12.0
-    colour: Colour = "ink"
-    anchor: Literal["start", "middle", "end"] = "start"
-    is_bold: bool = False
-
-    def moved(self, right: float, down: float) -> Text:
-        """The same elsewhere."""
-        return replace(self, x=round(self.x + right, 2), y=round(self.y + down, 2))
-
-
-Item: TypeAlias = Box | Path | Text
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What is drawn of one thing."""
-
-    kind: Literal["node", "edge", "plate", "note"]
-    name: str  # Such as "lung", or "smoke -> lung"
-    title: str  # What a tooltip and a screen reader tell of it
-    items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -111,9 +45,7 @@ class Picture(Result):
     @property
     def svg(self) -> str:
         """The picture as the text of an SVG file: text stays text, names are tooltips, dark pages get dark paper."""
-        from plausible.plotting.svg import svg_text
-
-        return svg_text(self)
+        return svg_text(self, str(self).splitlines()[0])
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -126,9 +58,7 @@ class Picture(Result):
 
         It needs matplotlib, which the extra `plot` brings.
         """
-        from plausible.plotting.axes import draw
-
-        return draw(self, ax, dark)
+        return axes.draw(self, ax, dark)
 
     def save(self, path: str | FilePath, *, dark: bool = False) -> FilePath:
         """Write a file: .svg by plausible itself, .png, .pdf and other kinds through matplotlib (the extra `plot`).
@@ -146,9 +76,7 @@ class Picture(Result):
         if target.suffix.lower() == ".svg":
             target.write_text(self.svg, encoding="utf-8")
         else:
-            from plausible.plotting.axes import save
-
-            save(self, target, dark)
+            axes.save(self, target, dark)
         return target
 
     def __str__(self) -> str:
@@ -161,8 +89,3 @@ class Picture(Result):
 
     def __repr__(self) -> str:
         return f"<Picture: {str(self).splitlines()[0]}>"
-
-
-def moved(items: Sequence[Any], right: float, down: float) -> tuple[Any, ...]:
-    """The items elsewhere."""
-    return tuple(item.moved(right, down) for item in items)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.plotting.geometry import Curve, Point, Size, below_centre
 from plausible.plotting.layers import Link
-
-if TYPE_CHECKING:
-    from plausible.plotting.layout import Size
-
-Point: TypeAlias = tuple[float, float]
-#: A smooth curve of cubic pieces: where it begins, then for each piece two points that bend it and its end (Bézier).
-Curve: TypeAlias = tuple[Point, ...]
 
 #: Two edges that touch the same side of a box are so far apart, where there is room.
 _PORT_STEP = 20.0
@@ -64,8 +58,8 @@ def route(
     curves = []
     for link, chain, leave, enter in zip(links, chains, leaves, enters, strict=True):
         top, bottom = chain[0], chain[-1]
-        first = rows.middle[layer[top]] + _boundary(sizes[top], leave - centres[top])
-        last = rows.middle[layer[bottom]] - _boundary(sizes[bottom], enter - centres[bottom])
+        first = rows.middle[layer[top]] + below_centre(sizes[top], leave - centres[top])
+        last = rows.middle[layer[bottom]] - below_centre(sizes[bottom], enter - centres[bottom])
         x = np.array([leave, *centres[list(chain[1:-1])], enter])
         y = np.array([first, *rows.middle[layer[list(chain[1:-1])]], last])
         slopes = _slopes(x, y)
@@ -94,7 +88,7 @@ def _slopes(x: Floats, y: Floats) -> Floats:
     turns = before * after <= 0
     between = np.where(turns, 0.0, 2 * before * after / np.where(turns, 1.0, before + after))
     ends = np.clip(_STRAIGHT * secants[[0, -1]], -_STEEPEST_END, _STEEPEST_END)
-    return np.r_[ends[0], between, ends[1]]
+    return np.asarray(np.r_[ends[0], between, ends[1]])
 
 
 def _limited(slope: float, room: float, length: float) -> float:
@@ -128,19 +122,6 @@ def _ports(sizes: Sequence[Size], chains: Sequence[Sequence[int]], centres: Floa
             for rank, number in enumerate(numbers):
                 found[side][number] = float(centres[node] + step * (rank - (len(numbers) - 1) / 2))
     return found
-
-
-def _boundary(size: Size, aside: float) -> float:
-    """How far below its centre the outline of a box is, so far aside: boxes with narrow ports are round."""
-    share = min(abs(aside) / (size.width / 2), 1.0)
-    if size.port >= ROUND:
-        return size.height / 2
-    return size.height / 2 * (1.0 - share if size.port <= POINTED else (1.0 - share**2) ** 0.5)
-
-
-#: The shares of their widths that edges may touch, by which outlines are told apart: below the first, ovals; up to the
-#: second, rhombuses.
-ROUND, POINTED = 0.6, 0.2
 
 
 def _rooms(sizes: Sequence[Size], layer: Ints, place: Ints, centres: Floats) -> Floats:

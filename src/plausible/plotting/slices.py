@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.plotting.geometry import Size
 from plausible.plotting.layers import Link, downward_order
-from plausible.plotting.layout import Size
 
 _INDEXED = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 #: What lies between columns and rows, and how far a plate reaches beyond its boxes and above them for its label.

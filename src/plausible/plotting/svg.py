@@ -8,29 +8,26 @@ from html import escape
 from plausible.base.records import one_line
 from plausible.plotting.measuring import FONTS
 from plausible.plotting.palette import PALETTE, Colour
-from plausible.plotting.picture import Box, Item, Part, Path, Picture, Text
+from plausible.plotting.parts import Box, Item, Part, Path, Sheet, Text
 
 _DASHES = "5 4"
 #: What assistive technology is told of each kind of part.
 _ROLES = {"node": "graphics-object", "edge": "graphics-symbol", "plate": "graphics-object", "note": "note"}
 
 
-def svg_text(picture: Picture) -> str:
-    """The text of an SVG file. Names are text and nothing but text, whatever they hold."""
+def svg_text(picture: Sheet, label: str) -> str:
+    """The text of an SVG file under a label. Names are text and nothing but text, whatever they hold."""
     width, height = _number(picture.width), _number(picture.height)
-    label = _escaped(
-        f"{picture.title}, {str(picture).splitlines()[0]}" if not picture.title else str(picture).splitlines()[0]
-    )
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="plausible-picture" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" role="graphics-document" aria-label="{label}">'
+        f'viewBox="0 0 {width} {height}" role="graphics-document" aria-label="{_escaped(label)}">'
     )
     body = "\n".join(map(_part, picture.parts))
     paper = f'<rect class="f-paper" width="{width}" height="{height}"/>'
     return f"{head}\n<style>{_style(picture)}</style>\n{paper}\n{body}\n</svg>\n"
 
 
-def _style(picture: Picture) -> str:
+def _style(picture: Sheet) -> str:
     """The colours in use as classes, light and then dark, all below the class of the picture: a page keeps its own."""
     used = dict.fromkeys(name for part in picture.parts for item in part.items for name in _classes(item))
     names = ["f-paper", *used]
