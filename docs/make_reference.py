@@ -34,6 +34,7 @@ ROOMS = {
     "causal": "Causes",
     "utilities": "Utilities",
     "decisions": "Decisions",
+    "plotting": "Pictures",
     "io": "Files",
     "examples": "Examples",
     "errors": "Errors and warnings",
