@@ -166,6 +166,8 @@ def _frame_of(answer: Any, variables: Mapping[str, Variable]) -> pd.DataFrame:
         return answer
     if not isinstance(answer, Mapping):
         frame: pd.DataFrame = answer.to_frame()
+        if frame.columns.nlevels > 1:  # such as a mean and a deviation for each number
+            frame.columns = pd.Index([" ".join(map(str, column)) for column in frame.columns])
         return frame
     tables: list[pd.DataFrame] = []
     for name, table in answer.items():

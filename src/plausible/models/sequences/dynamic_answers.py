@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats
-from plausible.base.options import Seed, check_count, generator_of
+from plausible.base.options import Seed, check_count, check_number, generator_of
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.engine.run import Semiring
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.inference.budget import Budget, read_budget
 from plausible.models.sequences.interventions import intervened
 from plausible.models.sequences.observations import StepEvidence
@@ -173,6 +173,31 @@ class DynamicAnswers(SequenceModel):
             variable.name: sequences.ahead(values[:, :, start:end], variable.states)
             for variable, start, end in self._columns()
         }
+
+    def forecast(
+        self,
+        rows: SequencesLike,
+        steps: int = 1,
+        *,
+        level: float = 0.9,
+        sequence: str | None = None,
+        time: str | None = None,
+        gaps: str = "refuse",
+        do: Mapping[str, State] | None = None,
+        engine: Any = None,
+        budget: Budget | None = None,
+    ) -> dict[str, pd.DataFrame]:
+        """What `predict` tells of the variables that the rows have columns of; `level` is for models of numbers."""
+        check_number("level", level, above=0, below=1)
+        sequences = self._read(rows, sequence, time, gaps)
+        for name, variable in sequences.variables.items():
+            if variable.is_continuous:
+                raise NotSupported(
+                    f"{name!r} is continuous, and forecasts of a dynamic network are of states. Ask the network of all "
+                    f'steps for its moments: model.unroll(T).moments("{name}[t]", evidence).'
+                )
+        found = self.predict(rows, steps, sequence=sequence, time=time, gaps=gaps, do=do, engine=engine, budget=budget)
+        return {name: frame for name, frame in found.items() if name in sequences.variables}
 
     # --- best states and draws ---
 

@@ -57,7 +57,7 @@ class StateEstimates(Result):
     def _frame(self, parts: dict[str, Floats]) -> pd.DataFrame:
         import pandas as pd
 
-        values = np.stack(list(parts.values()), axis=2).reshape(len(self.mean), -1)
+        values = np.stack(list(parts.values()), axis=2).reshape(len(self.mean), len(parts) * self.mean.shape[1])
         columns = pd.MultiIndex.from_product([list(self.states), list(parts)], names=["state", None])
         return pd.DataFrame(values, index=self.index, columns=columns)
 

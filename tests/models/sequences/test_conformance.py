@@ -1,0 +1,131 @@
+"""What holds for every kind of model in time, whatever it is made of."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausible as pb
+from plausible.errors import UnknownVariable
+from plausible.models.sequences.kinds import SEQUENCE_KINDS
+from plausible.models.sequences.sequence_model import SequenceModel
+
+RAIN = pb.TableCPD("rain", [[0.7, 0.3], [0.3, 0.7]], parents=["rain[-1]"], states=["yes", "no"])
+MODELS: list[SequenceModel] = [
+    pb.HiddenMarkovModel([0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]], [[0.9, 0.1], [0.2, 0.8]], symbols=["up", "down"]),
+    pb.HiddenMarkovModel([0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]], pb.GaussianEmission([0.0, 2.0], [1.0, 0.5])),
+    pb.DynamicBayesianNetwork(
+        [pb.TableCPD("rain", [0.5, 0.5], states=["yes", "no"])],
+        [RAIN, pb.TableCPD("umbrella", [[0.9, 0.1], [0.2, 0.8]], parents=["rain"], states=["up", "down"])],
+    ),
+    pb.LinearDynamicalSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], np.eye(2) / 9, [[1.0]], [0.0, 0.0], np.eye(2)),
+]
+KINDS = [f"{model.kind} {place}" for place, model in enumerate(MODELS)]
+
+
+def rows_of(model: SequenceModel, length: int, seed: int) -> pd.DataFrame:
+    """What is seen of a model: its columns but those of hidden variables, with two cells missing."""
+    hidden = {"state", "rain", "x0", "x1"}
+    drawn = model.sample(length, seed=seed)
+    seen = drawn[[name for name in drawn.columns if name in model.variables and name not in hidden]].astype(object)
+    seen.iloc[[1, length - 2]] = None
+    return seen.infer_objects()
+
+
+def values(answer: object) -> np.ndarray:
+    """The numbers of an answer, whatever its form."""
+    if isinstance(answer, pd.DataFrame):
+        return answer.to_numpy(dtype=float)
+    if isinstance(answer, dict):
+        return np.hstack([values(table) for table in answer.values()])
+    return answer.to_frame().to_numpy(dtype=float)
+
+
+def test_every_kind_is_tried_here() -> None:
+    """A new kind of model gets its case."""
+    tried = {model.kind for model in MODELS}
+    assert tried <= set(SEQUENCE_KINDS)
+    assert {"hidden-markov-model", "dynamic-bayesian-network", "linear-dynamical-system"} <= tried
+
+
+@pytest.mark.parametrize("model", MODELS, ids=KINDS)
+def test_files_pickles_and_records_give_the_model_back(model: SequenceModel, tmp_path) -> None:
+    """What was saved is equal, and answers alike to the last digit."""
+    pb.save(model, tmp_path / "model.json")
+    copies = [
+        pb.load(tmp_path / "model.json"),
+        pickle.loads(pickle.dumps(model)),
+        type(model).from_record(model.to_record()),
+    ]
+    rows = rows_of(model, 8, 1)
+    for copy in copies:
+        assert copy == model
+        assert copy.log_likelihood(rows) == model.log_likelihood(rows)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=KINDS)
+def test_the_likelihood_is_the_sum_of_its_steps_and_of_its_sequences(model: SequenceModel) -> None:
+    """log P(rows) = Σ log P(row | rows before) = Σ log P(sequence)."""
+    rows = pd.concat([rows_of(model, 7, 1).assign(id="a"), rows_of(model, 5, 2).assign(id="b")], ignore_index=True)
+    total = model.log_likelihood(rows, sequence="id")
+    assert model.step_log_likelihoods(rows, sequence="id").sum() == pytest.approx(total, rel=1e-12)
+    each = model.log_likelihoods(rows, sequence="id")
+    assert list(each.index) == ["a", "b"]
+    assert each["a"] == pytest.approx(model.log_likelihood(rows[rows["id"] == "a"].drop(columns="id")), rel=1e-12)
+    assert each.sum() == pytest.approx(total, rel=1e-12)
+
+
+@pytest.mark.parametrize("question", ["filter", "smooth"])
+@pytest.mark.parametrize("model", MODELS, ids=KINDS)
+def test_answers_do_not_depend_on_the_order_of_rows(model: SequenceModel, question: str) -> None:
+    """Shuffled rows with times get the same answers, each at its row."""
+    rows = pd.concat([rows_of(model, 6, 3).assign(id=1), rows_of(model, 4, 4).assign(id=2)], ignore_index=True)
+    rows["t"] = [*range(6), *range(4)]
+    order = np.random.default_rng(0).permutation(len(rows))
+    ask = getattr(model, question)
+    straight = values(ask(rows, sequence="id", time="t"))
+    shuffled = values(ask(rows.iloc[order], sequence="id", time="t"))
+    np.testing.assert_allclose(shuffled, straight[order], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=KINDS)
+def test_the_last_step_is_known_alike_from_both_sides(model: SequenceModel) -> None:
+    """At the end nothing is to come: filter = smooth; a sequence of one step is filtered as it is smoothed."""
+    rows = rows_of(model, 6, 5)
+    filtered, smoothed = values(model.filter(rows)), values(model.smooth(rows))
+    np.testing.assert_allclose(filtered[-1], smoothed[-1], rtol=1e-9, atol=1e-12)
+    one = rows.iloc[:1]
+    np.testing.assert_allclose(values(model.filter(one)), values(model.smooth(one)), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=KINDS)
+def test_prediction_is_filtering_steps_at_which_nothing_is_seen(model: SequenceModel) -> None:
+    """P(x_T+k | rows) is the filtered belief of k further rows with nothing in them; forecasts have these places."""
+    rows = rows_of(model, 6, 6)
+    longer = pd.concat([rows, pd.DataFrame(None, index=range(2), columns=rows.columns)], ignore_index=True)
+    longer = longer.astype({name: float for name, v in model.variables.items() if v.is_continuous and name in rows})
+    np.testing.assert_allclose(values(model.predict(rows, 2)), values(model.filter(longer))[-2:], rtol=1e-9, atol=1e-12)
+    forecast = model.forecast(rows, 2)
+    assert list(forecast) == list(rows.columns)
+    assert all(len(table) == 2 for table in forecast.values())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=KINDS)
+def test_wrong_rows_are_refused_with_a_name(model: SequenceModel) -> None:
+    """A column that is no variable, and one that an option names and is not there."""
+    rows = rows_of(model, 4, 7)
+    with pytest.raises(UnknownVariable, match="'colour'"):
+        model.filter(rows.assign(colour=1, shade=2))
+    with pytest.raises(UnknownVariable, match="time= names it"):
+        model.smooth(rows, time="when")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=KINDS)
+def test_no_rows_have_no_beliefs_and_a_likelihood_of_one(model: SequenceModel) -> None:
+    """The empty table is a sequence without steps."""
+    empty = rows_of(model, 4, 8).iloc[:0]
+    assert model.log_likelihood(empty) == 0.0
+    assert len(values(model.filter(empty))) == 0
