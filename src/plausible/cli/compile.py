@@ -84,6 +84,7 @@ def use_all_kernels() -> None:
             _labels,
             _sequences,
             _slices,
+            _linear_systems,
         ):
             ask()
 

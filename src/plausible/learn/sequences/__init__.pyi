@@ -11,5 +11,11 @@ from plausible.learn.sequences.chains_of_order import ChainFit as ChainFit
 from plausible.learn.sequences.chains_of_order import NGramCounts as NGramCounts
 from plausible.learn.sequences.chains_of_order import markov_chain as markov_chain
 from plausible.learn.sequences.chains_of_order import ngram_counts as ngram_counts
+from plausible.learn.sequences.linear_dynamical_system import StructuralFit as StructuralFit
+from plausible.learn.sequences.linear_dynamical_system import SystemFit as SystemFit
+from plausible.learn.sequences.linear_dynamical_system import SystemProblem as SystemProblem
+from plausible.learn.sequences.linear_dynamical_system import SystemState as SystemState
+from plausible.learn.sequences.linear_dynamical_system import linear_dynamical_system as linear_dynamical_system
+from plausible.learn.sequences.linear_dynamical_system import structural_system as structural_system
 from plausible.learn.sequences.priors import HMMPrior as HMMPrior
 from plausible.learn.sequences.sequence_classifier import SequenceClassifier as SequenceClassifier

@@ -1,0 +1,300 @@
+"""Linear dynamical systems learned by EM, and structural models by maximum likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.base.method_names import keyword_hints
+from plausible.base.options import Seed, check_count, check_number, generator_of, read_count
+from plausible.base.records import Result, record
+from plausible.base.remedies import Argument
+from plausible.data.sequences import Sequences, SequencesLike
+from plausible.errors import InvalidArgument, counted, suggestion
+from plausible.learn.sequences.system_moments import SystemRows, maximized, subspace_start
+from plausible.models import LinearDynamicalSystem
+from plausible.models.sequences.kalman_runs import smoothed
+from plausible.search.run import CONVERGED, Clock, HasRun, Run, Stops, best_run, iterate
+from plausible.variables import Variable
+
+_NOISES = ("transition_noise", "observation_noise", "initial_covariance")
+_PARTS = ("transition", "observation", "transition_input", "observation_input", "initial_mean", *_NOISES)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemState:
+    """A system, and the log-likelihood of the rows under it."""
+
+    model: LinearDynamicalSystem
+    log_likelihood: float
+    expected: Any  # moments of the states given the rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemProblem:
+    """The E-step and the M-step for some rows."""
+
+    sequences: Sequences
+    fixed: tuple[str, ...] = ()
+    diagonal: tuple[str, ...] = ()
+
+    def init(self, model: LinearDynamicalSystem) -> SystemState:
+        """The state of a system: what it expects."""
+        observed = model._observed(self.sequences)
+
+        def check(logs: Floats) -> None:
+            model._check(self.sequences, logs)
+
+        steps, answer = smoothed(model._kalman(), observed, lags=True, check=check)
+        return SystemState(model, float(steps.log_densities.sum()), answer)
+
+    def step(self, state: SystemState) -> SystemState:
+        """One M-step and the E-step after it; the log-likelihood does not fall."""
+        rows = rows_of(state.model, self.sequences)
+        return self.init(maximized(state.model, rows, state.expected, self.fixed, self.diagonal))
+
+
+def rows_of(model: LinearDynamicalSystem, sequences: Sequences) -> SystemRows:
+    """The rows on arrays; inputs apart."""
+    missing = np.full(sequences.num_steps, np.nan)
+    values = np.column_stack([sequences.columns.get(name, missing) for name in model.observations])
+    inputs = model._inputs(sequences) if model.inputs else np.zeros((sequences.num_steps, 0))
+    return SystemRows(values, inputs, np.array(sequences.starts, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemFit(HasRun):
+    """A linear dynamical system learned by EM; made by `learn.linear_dynamical_system`."""
+
+    _told: ClassVar[tuple[str, ...]] = ("log_likelihood", *HasRun._told)
+
+    runs: tuple[Run[SystemState], ...]  # All runs, the best first
+    problem: SystemProblem
+
+    @property
+    def run(self) -> Run[SystemState]:
+        """The run with the greatest log-likelihood."""
+        return self.runs[0]
+
+    @property
+    def model(self) -> LinearDynamicalSystem:
+        """The system learned."""
+        return self.run.state.model
+
+    @property
+    def log_likelihood(self) -> float:
+        """Of all rows."""
+        return self.run.state.log_likelihood
+
+    def __str__(self) -> str:
+        return f"log-likelihood {self.log_likelihood:.6g}, {counted(self.num_steps, 'step')}, {self.stopped_by}"
+
+
+@keyword_hints
+def linear_dynamical_system(
+    rows: SequencesLike,
+    latent: int | Iterable[str] = 2,
+    *,
+    inputs: Collection[str] = (),
+    start: LinearDynamicalSystem | Run[SystemState] | None = None,
+    fixed: Collection[str] = (),
+    diagonal: Collection[str] = (),
+    restarts: int = 0,
+    seed: Seed = 0,
+    tolerance: float = 1e-6,
+    max_steps: int = 200,
+    time_limit: float | None = None,
+    progress: Callable[[SystemState], object] | None = None,
+    sequence: str | None = None,
+    time: str | None = None,
+    gaps: str = "refuse",
+) -> SystemFit:
+    """Learn a linear dynamical system by EM (Shumway & Stoffer 1982; Ghahramani & Hinton 1996).
+
+    The likelihood of the numbers that are there never falls; what is missing is missing at random. States are learned
+    up to an invertible linear map: turned and scaled states explain the rows as well, so look at what they let us see.
+    The model has no intercepts: subtract the means of columns, or give an input that is always one.
+
+    Parameters
+    ----------
+    rows
+        One sequence or several; all columns but inputs are observed.
+    latent
+        How many states, or their names; of no matter with `start`.
+    inputs
+        The columns that are inputs.
+    start
+        A system to start from, or a run to go on with. By default one from the covariances between past and future
+        (subspace identification).
+    fixed, diagonal
+        Names of matrices that stay as in `start`, and of covariances that are to be diagonal. A diffuse start stays.
+    restarts
+        How many more runs to make from random systems; the best one is the answer.
+    tolerance
+        A run has converged when a step gains at most this share of the log-likelihood.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> true = pb.LinearDynamicalSystem(0.9, 1.0, 1.0, 1.0, 0.0, "stationary")
+    >>> fit = pb.learn.linear_dynamical_system(true.sample(300, seed=0)["y1"].to_frame(), latent=1)
+    >>> fit.converged, bool(abs(fit.model.transition[0, 0] - 0.9) < 0.1)
+    (True, True)
+    """
+    clock, stops = Clock.of(time_limit), Stops(tolerance, max_steps, time_limit, progress)
+    check_count("restarts", restarts)
+    for option, listed, known in (("fixed", fixed, _PARTS), ("diagonal", diagonal, _NOISES)):
+        for name in listed:
+            if name not in known:
+                raise InvalidArgument(
+                    Argument(option), f": {name!r} is none of {list(known)}.{suggestion(name, known)}"
+                )
+    given = start.state.model if isinstance(start, Run) else start
+    if fixed and given is None:
+        raise InvalidArgument(Argument("fixed"), " keeps matrices of a system: give it as ", Argument("start"), ".")
+    names = {"sequence": sequence, "time": time, "gaps": gaps}
+    if given is None:  # all columns are numbers, whole ones too
+        columns = Sequences.read(rows, {}, infer=True, **names).variables  # type: ignore[arg-type]
+        variables: Mapping[str, Variable] = {name: Variable(name) for name in columns}
+    else:
+        variables = given.variables
+    sequences = Sequences.read(rows, variables, place="the system of start=", **names)  # type: ignore[arg-type]
+    problem = SystemProblem(sequences, tuple(fixed), tuple(diagonal))
+    if not sequences.num_steps:
+        raise InvalidArgument("There are no rows to learn from.")
+
+    def starts() -> Iterator[SystemState | Run[SystemState]]:
+        rng = generator_of(seed)
+        yield start if isinstance(start, Run) else problem.init(given or _first(sequences, latent, inputs, None))
+        for _ in range(restarts):
+            drawn = _first(sequences, latent if given is None else given.states, inputs or _inputs_of(given), rng)
+            kept = {name: getattr(given, name) for name in fixed}
+            yield problem.init(drawn.with_parameters(**kept))
+
+    def run_from(first: SystemState | Run[SystemState], _: Clock) -> Run[SystemState]:
+        return iterate(
+            problem.step, first, stops, [_Settled(tolerance)], objective=attrgetter("log_likelihood"), clock=clock
+        )
+
+    return SystemFit(best_run(run_from, starts(), clock), problem)
+
+
+def _inputs_of(model: LinearDynamicalSystem | None) -> tuple[str, ...]:
+    return () if model is None else model.inputs
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """A step gained at most this share of the objective."""
+
+    tolerance: float
+
+    def __call__(self, run: Run[Any]) -> str:
+        gain = run.trace[-1] - run.trace[-2]
+        return CONVERGED if gain <= self.tolerance * (1.0 + abs(run.trace[-1])) else ""
+
+
+def _first(
+    sequences: Sequences, latent: Any, inputs: Collection[str], rng: np.random.Generator | None
+) -> LinearDynamicalSystem:
+    """A system for the columns of the rows, to start from."""
+    for name in inputs:
+        if name not in sequences.columns:
+            raise InvalidArgument(
+                Argument("inputs"), f": there is no column {name!r}.{suggestion(name, sequences.columns)}"
+            )
+    observed = [name for name in sequences.variables if name not in inputs]
+    is_count = isinstance(latent, int | np.integer)
+    states = [f"x{number}" for number in range(1, read_count("latent", latent, 1) + 1)] if is_count else list(latent)
+    names = {"states": states, "observations": observed, "inputs": list(inputs)}
+    columns = np.column_stack([sequences.columns[name] for name in observed])
+    given = np.column_stack([sequences.columns[name] for name in inputs]) if inputs else np.zeros((len(columns), 0))
+    rows = SystemRows(columns, given, np.array(sequences.starts, dtype=np.int64))
+    return subspace_start(rows, len(states), names, rng)
+
+
+# --- maximum likelihood of a few parameters ---
+
+
+@record(eq=False)
+class StructuralFit(Result):
+    """A system whose parameters have the greatest likelihood; made by `learn.structural_system`."""
+
+    model: LinearDynamicalSystem
+    parameters: dict[str, float]
+    standard_errors: dict[str, float]  # of the logarithms, from the curvature; NaN where it is none
+    log_likelihood: float
+    converged: bool
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name} {value:.6g}" for name, value in self.parameters.items())
+        return f"{told}; log-likelihood {self.log_likelihood:.6g}"
+
+
+@keyword_hints
+def structural_system(
+    build: Callable[..., LinearDynamicalSystem],
+    rows: SequencesLike,
+    start: Mapping[str, float],
+    *,
+    sequence: str | None = None,
+    time: str | None = None,
+    gaps: str = "refuse",
+) -> StructuralFit:
+    """The parameters of greatest likelihood of a system that a function builds from them, such as its variances.
+
+    L-BFGS on the logarithms of the parameters, which are positive. Standard errors are those of the logarithms: about
+    the relative errors. A parameter that tends to zero has a flat likelihood there.
+
+    Parameters
+    ----------
+    build
+        From parameters, given by name, to a system.
+    rows
+        One sequence or several.
+    start
+        Name -> value to start from, in the units of the rows.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> flow = [1120.0, 1160, 963, 1210, 1160, 1160, 813, 1230, 1370, 1140, 995, 935, 1110, 994, 1020, 960]
+    >>> fit = structural_system(pb.models.local_level, flow, {"level_noise": 1e3, "observation_noise": 1e4})
+    >>> round(fit.log_likelihood, 2)
+    -97.53
+    """
+    from scipy.optimize import minimize
+
+    for name, value in start.items():
+        check_number(name, value, above=0)
+    names, first = list(start), np.log([float(value) for value in start.values()])
+    sequences = build(**start)._read(rows, sequence, time, gaps)
+
+    def loss(logs: Floats) -> float:
+        model = build(**dict(zip(names, np.exp(logs).tolist(), strict=True)))
+        return -float(model._step_log_likelihoods(sequences).sum())
+
+    best = minimize(loss, first, method="L-BFGS-B", jac="3-point", bounds=[(-80.0, 80.0)] * len(names))
+    parameters = dict(zip(names, np.exp(best.x).tolist(), strict=True))
+    errors = _standard_errors(loss, best.x)
+    return StructuralFit(
+        build(**parameters), parameters, dict(zip(names, errors, strict=True)), -float(best.fun), bool(best.success)
+    )
+
+
+def _standard_errors(loss: Callable[[Floats], float], point: Floats, width: float = 1e-3) -> list[float]:
+    """From the inverse of the curvature by differences."""
+    size, steps = len(point), width * np.eye(len(point))
+    curvature = np.empty((size, size))
+    for i in range(size):
+        for j in range(size):
+            corners = [loss(point + a * steps[i] + b * steps[j]) for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
+            curvature[i, j] = (corners[0] - corners[1] - corners[2] + corners[3]) / (4 * width**2)
+    with np.errstate(invalid="ignore"):
+        variances = np.linalg.pinv((curvature + curvature.T) / 2).diagonal()
+        return [float(error) for error in np.sqrt(np.where(variances > 0, variances, np.nan))]
