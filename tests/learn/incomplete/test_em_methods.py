@@ -20,9 +20,9 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EM_METHODS, em_run, learn_em, read_em_method
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.methods import FamilyEM, FrozenFamily, IncrementalEM
+from plausible.learn.incomplete.online_em import OnlineEM
 from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.searching_em import AnnealedEM, BeamEM, PerturbedEM, ReweightedEM
-from plausible.learn.incomplete.sequences import OnlineEM
 from plausible.learn.incomplete.starts_and_stops import SymmetricStart, start_network
 from plausible.models import BayesianNetwork
 from plausible.search.run import Stops

@@ -21,6 +21,7 @@ from plausible.learn.incomplete.methods import FrozenFamily as FrozenFamily
 from plausible.learn.incomplete.methods import HardEM as HardEM
 from plausible.learn.incomplete.methods import IncrementalEM as IncrementalEM
 from plausible.learn.incomplete.methods import VariationalEM as VariationalEM
+from plausible.learn.incomplete.online_em import OnlineEM as OnlineEM
 from plausible.learn.incomplete.problem import EMFunctional as EMFunctional
 from plausible.learn.incomplete.problem import EMProblem as EMProblem
 from plausible.learn.incomplete.problem import EMState as EMState
@@ -32,11 +33,6 @@ from plausible.learn.incomplete.searching_em import AnnealedEM as AnnealedEM
 from plausible.learn.incomplete.searching_em import BeamEM as BeamEM
 from plausible.learn.incomplete.searching_em import PerturbedEM as PerturbedEM
 from plausible.learn.incomplete.searching_em import ReweightedEM as ReweightedEM
-from plausible.learn.incomplete.sequences import OnlineEM as OnlineEM
-from plausible.learn.incomplete.sequences import SequenceExpectations as SequenceExpectations
-from plausible.learn.incomplete.sequences import SliceGraph as SliceGraph
-from plausible.learn.incomplete.sequences import learn_sequences as learn_sequences
-from plausible.learn.incomplete.sequences import unroll as unroll
 from plausible.learn.incomplete.starts_and_stops import ExtrapolatedGain as ExtrapolatedGain
 from plausible.learn.incomplete.starts_and_stops import ObjectiveGain as ObjectiveGain
 from plausible.learn.incomplete.starts_and_stops import ParameterChange as ParameterChange
