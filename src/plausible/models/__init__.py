@@ -18,12 +18,14 @@ from plausible.models.log_linear import (
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.network_parts import Notes, VariableNotes
 from plausible.models.satisfiability import CNF, Literal
+from plausible.models.sequences.boyen_koller import BoyenKoller
 from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
 from plausible.models.sequences.emissions import CategoricalEmission, Emission, ProductEmission
 from plausible.models.sequences.gaussian_emissions import GaussianEmission, GaussianMixtureEmission
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 from plausible.models.sequences.linear_dynamical_system import LinearDynamicalSystem
+from plausible.models.sequences.particle_filter import ParticleFilter
 from plausible.models.sequences.state_paths import OnlineFilter, StatePath
 from plausible.models.sequences.structural_forms import constant_velocity, local_level, local_linear_trend
 from plausible.models.sequences.trajectory import Trajectory
@@ -31,6 +33,7 @@ from plausible.models.sequences.trajectory import Trajectory
 __all__ = [
     "CNF",
     "BayesianNetwork",
+    "BoyenKoller",
     "CPDEmission",
     "CategoricalEmission",
     "ConditionalRandomField",
@@ -49,6 +52,7 @@ __all__ = [
     "NetworkComparison",
     "Notes",
     "OnlineFilter",
+    "ParticleFilter",
     "ProductEmission",
     "StatePath",
     "Trajectory",

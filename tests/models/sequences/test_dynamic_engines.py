@@ -1,0 +1,112 @@
+"""Approximate engines of dynamic networks: exact where they should be, and else what their recursions say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import plausible as pb
+from plausible import TableCPD
+from plausible.models import BoyenKoller, ParticleFilter
+from slice_oracle import random_tables
+
+
+def _coupled(rng):
+    """Two binary chains that look at each other, each with a sign of its own."""
+    tables = {name: rng.dirichlet([1, 1], size=(2, 2)) for name in ("A", "B")}
+    signs = {name: rng.dirichlet([1, 1], size=2) for name in ("A", "B")}
+    model = pb.DynamicBayesianNetwork(
+        [TableCPD("A", [0.5, 0.5]), TableCPD("B", [0.5, 0.5])],
+        [
+            TableCPD("A", tables["A"], parents=["A[-1]", "B[-1]"]),
+            TableCPD("B", tables["B"], parents=["A[-1]", "B[-1]"]),
+            TableCPD("a", signs["A"], parents=["A"]),
+            TableCPD("b", signs["B"], parents=["B"]),
+        ],
+    )
+    return tables, signs, model
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_projected_filtering_is_the_recursion_with_products_of_marginals(seed):
+    """After each step the joint of the two chains is replaced by the product of its marginals."""
+    tables, signs, model = _coupled(np.random.default_rng(seed))
+    rows = {"a": [0, 1, None, 1], "b": [1, 0, 1, 1]}
+    found = model.filter(rows, engine=BoyenKoller())
+    joint = np.full((2, 2), 0.25)
+    for step in range(4):
+        if step:
+            product = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+            joint = np.einsum("ij,ijk,ijl->kl", product, tables["A"], tables["B"])
+        if rows["a"][step] is not None:
+            joint = joint * signs["A"][:, rows["a"][step]][:, None]
+        joint = joint * signs["B"][:, rows["b"][step]]
+        joint = joint / joint.sum()
+        np.testing.assert_allclose(found["A"].iloc[step], joint.sum(axis=1), atol=1e-13)
+        np.testing.assert_allclose(found["B"].iloc[step], joint.sum(axis=0), atol=1e-13)
+    exact = model.filter(rows)
+    assert np.abs(exact["A"] - found["A"]).to_numpy().max() > 1e-6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_cluster_is_exact(seed):
+    """Where all that passes is one cluster, nothing is forgotten."""
+    _, _, model = _coupled(np.random.default_rng(seed))
+    rows = {"a": [0, 1, None, 1], "b": [1, 0, 1, 1]}
+    engine = BoyenKoller([["A", "B"]])
+    for question in (model.filter, model.smooth):
+        exact, found = question(rows), question(rows, engine=engine)
+        for name, frame in exact.items():
+            np.testing.assert_allclose(found[name], frame, atol=1e-13)
+
+
+def test_chains_that_do_not_touch_are_exact_by_themselves():
+    """Independent chains are a product at all times, so that projecting them forgets nothing."""
+    names = [f"X{number}" for number in range(24)]
+    chain = [TableCPD(name, [[0.9, 0.1], [0.3, 0.7]], parents=[f"{name}[-1]"]) for name in names]
+    model = pb.DynamicBayesianNetwork([TableCPD(name, [0.5, 0.5]) for name in names], chain)
+    alone = pb.DynamicBayesianNetwork([TableCPD("X0", [0.5, 0.5])], chain[:1])
+    found = model.smooth({"X0": [0, None, 1]}, engine=BoyenKoller())
+    np.testing.assert_allclose(found["X0"], alone.smooth({"X0": [0, None, 1]})["X0"], atol=1e-13)
+    np.testing.assert_allclose(found["X7"].iloc[2], [0.5 * 0.36 + 0.48, 1 - (0.5 * 0.36 + 0.48)], atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_particles_come_near_the_exact_beliefs(seed):
+    """4000 particles are within four standard errors of a fraction; equal seeds draw alike."""
+    rng = np.random.default_rng(seed)
+    model = random_tables(rng, num_variables=2, zeros=0.0).model()
+    rows = {"X0": [0, None, 0, {0}]}
+    engine = ParticleFilter(4000, seed=1, num_trajectories=1000)
+    filtered, smoothed = model.filter(rows, engine=engine), model.smooth(rows, engine=engine)
+    exact, behind = model.filter(rows), model.smooth(rows)
+    for name, frame in exact.items():
+        assert np.abs(filtered[name] - frame).to_numpy().max() < 4 * 0.5 / np.sqrt(4000 / 4)
+        assert np.abs(smoothed[name] - behind[name]).to_numpy().max() < 4 * 0.5 / np.sqrt(1000)
+        assert filtered[name].equals(model.filter(rows, engine=engine)[name])
+
+
+def test_particles_draw_hidden_numbers():
+    """A hidden number with noise, seen by a switch that reports its sign: the switch's forecast is one half."""
+    model = pb.DynamicBayesianNetwork(
+        [pb.LinearGaussianCPD("x", 0.0, [], 1.0, [])],
+        [
+            pb.LinearGaussianCPD("x", 0.0, [1.0], 0.5, ["x[-1]"]),
+            pb.LogisticCPD("s", ["x"], {"x": 20.0}, 0.0),
+        ],
+    )
+    found = model.predict({"s": [1, 1, 1, 1]}, engine=ParticleFilter(4000, seed=0))["s"].iloc[0]
+    assert found.iloc[1] > 0.8
+    both = model.filter({"s": [None, None]}, engine=ParticleFilter(4000, seed=0))["s"]
+    assert both.iloc[1, 1] == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(4000))
+    with pytest.raises(pb.errors.NotSupported, match="ParticleFilter"):
+        model.filter({"s": [1, 1]})
+
+
+def test_impossible_rows_and_wrong_names_are_told():
+    """Particles that all weigh nothing are an error with the row; clusters of unknown variables one with the name."""
+    stuck = pb.DynamicBayesianNetwork([TableCPD("X", [1.0, 0.0])], [TableCPD("X", np.eye(2), parents=["X[-1]"])])
+    with pytest.raises(pb.errors.ImpossibleEvidence, match="row 1"):
+        stuck.filter({"X": [0, 1]}, engine=ParticleFilter(10, seed=0))
+    with pytest.raises(pb.errors.UnknownVariable, match="clusters="):
+        stuck.filter({"X": [0, None]}, engine=BoyenKoller([["Y"]]))
