@@ -19,5 +19,7 @@ from plausible.learn.sequences.linear_dynamical_system import linear_dynamical_s
 from plausible.learn.sequences.linear_dynamical_system import structural_system as structural_system
 from plausible.learn.sequences.dynamic import DynamicFit as DynamicFit
 from plausible.learn.sequences.dynamic import dynamic as dynamic
+from plausible.learn.sequences.dynamic_structure import DynamicStructure as DynamicStructure
+from plausible.learn.sequences.dynamic_structure import dynamic_structure as dynamic_structure
 from plausible.learn.sequences.priors import HMMPrior as HMMPrior
 from plausible.learn.sequences.sequence_classifier import SequenceClassifier as SequenceClassifier
