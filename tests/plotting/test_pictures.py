@@ -328,3 +328,21 @@ def test_parallel_edges_are_apart():
         for part in picture.of_kind("edge")
     )
     assert abs(first[0][0] - second[0][0]) > 5
+
+
+def test_the_template_of_a_dynamic_network_shows_what_was_before_to_the_left():
+    """ "rain[-1]" stands beside "rain", whatever else is there."""
+    graph = pb.DAG("rain[-1] -> rain -> umbrella; wind[-2] -> rain")
+    picture = graph.picture()
+    assert [part.name for part in picture.of_kind("plate")] == ["t − 2", "t − 1", "t"]
+    places = {part.name: corners(part) for part in picture.of_kind("node")}
+    assert places["wind[-2]"][2] < places["rain[-1]"][0] < places["rain[-1]"][2] < places["rain"][0]
+    assert places["rain[-1]"][1] == places["rain"][1] < places["umbrella"][1]
+
+
+def test_strengths_of_a_bootstrap_have_a_picture():
+    """The consensus, its edges as wide as they are strong; weak ones are not there."""
+    edges = np.array([[0, 0.6, 0.1], [0, 0, 0.9], [0, 0, 0]])
+    picture = EdgeStrengths(("A", "B", "C"), edges, None, None, "test").picture(threshold=0.5)
+    assert line(picture, "A -> B").thickness < line(picture, "B -> C").thickness
+    assert len(picture.of_kind("edge")) == 2

@@ -79,6 +79,9 @@ class ClusterGraph:
         """The picture of the clusters, with what neighbours share between them."""
         return picture_by("picture_of_tree", self, focus)
 
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class CliqueTree:
@@ -129,6 +132,9 @@ class CliqueTree:
     def picture(self, *, focus: Any = "auto") -> Picture:
         """The picture of the clusters, with what neighbours share between them."""
         return picture_by("picture_of_tree", self, focus)
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
 
     def num_entries(self, cardinalities: Mapping[Node, int]) -> int:
         """The entries of one table for each clique: the sum over cliques of ∏ |Val(X)|.

@@ -130,8 +130,8 @@ def _plates(layout: Layout, sizes: Sequence[Size], slices: Slices) -> list[Part]
         left = float((layout.centres - half)[members, 0].min()) - _PLATE
         right = float((layout.centres + half)[members, 0].max()) + _PLATE
         frame = Box(left, float(top), right - left, float(bottom - top), "panel", "track", radius=10.0)
-        label = Text(left + 12, float(top) + 18, f"t = {time}", 11.5, "muted")
-        parts.append(Part("plate", f"t = {time}", f"time {time}", (frame, label)))
+        label = Text(left + 12, float(top) + 18, time, 11.5, "muted")
+        parts.append(Part("plate", time, f"slice {time}", (frame, label)))
     return parts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from plausible.graphs.equivalence import essential_graph
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Picture
 
 
 @record(eq=False)
@@ -96,6 +98,18 @@ class EdgeStrengths(Result):
                 is_closing = graph.descendants(child) >= {parent}
                 graph = graph.with_edge(child, parent) if is_closing else graph.with_edge(parent, child)
         return graph
+
+    def picture(self, threshold: float | None = None, *, focus: Any = "auto") -> Picture:
+        """The consensus graph, its edges as wide as they are strong.
+
+        Parameters
+        ----------
+        threshold
+            As in `consensus`.
+        focus
+            A variable or several: only what is around them is shown; `None` for all of a large graph.
+        """
+        return self.consensus(threshold).picture(focus=focus, strengths=self)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each direction of each edge that occurs, the strongest first."""

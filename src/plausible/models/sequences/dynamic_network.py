@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from plausible.base.hints import NETWORK_HINTS, Hinted
 from plausible.base.options import check_count
-from plausible.base.records import TextTable, html_page
+from plausible.base.pictured import html_with_picture
+from plausible.base.records import TextTable
 from plausible.cpds import CPD, KINDS
 from plausible.errors import InvalidModel, counted
 from plausible.graphs import DAG
@@ -19,6 +20,9 @@ from plausible.models.sequences.sequence_model import variable_of, variable_reco
 from plausible.models.sequences.template import Lagged, Template, lagged
 from plausible.variables import Variable
 from plausible.variables.variable import states_cell
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Picture
 
 Edge = tuple[str, str]
 
@@ -243,7 +247,22 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
         return str(self._shown())
 
     def _repr_html_(self) -> str:
-        return html_page(title_of(self), self._shown())
+        return html_with_picture(self.picture(), title_of(self), self._shown().to_html())
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
+
+    def picture(self, *, focus: Any = "auto") -> Picture:
+        """The graph of a slice, with what it depends on in slices before to its left.
+
+        `unroll(length).picture(evidence)` shows several slices, with beliefs.
+
+        Parameters
+        ----------
+        focus
+            A variable or several: only what is around them is shown; `None` for all of a large graph.
+        """
+        return self.graph.picture(focus=focus)
 
     def _shown(self) -> TextTable:
         rows = []
