@@ -113,8 +113,9 @@ class PreparedRows:
         with ExitStack() as stack:
             stack.enter_context(steady(len(self.parts)))
             run_all = map if width == 1 else stack.enter_context(ThreadPoolExecutor(width)).map
+            run = job.one_by_one if job.kept is None else job.by_groups
             for first in range(0, len(self.parts), width):  # no more sums at a time than threads: they are large
-                for part_totals in run_all(job.run, self.parts[first : first + width]):
+                for part_totals in run_all(run, self.parts[first : first + width]):
                     if totals is not None:
                         totals += part_totals
         return RowAnswers(job.log_totals, None if self.target is None else job.marginals, totals)
@@ -129,22 +130,22 @@ class PreparedRows:
         if self.plan is None:
             return None
         program = self.program
-        tables, lowest = self._products(sources)
+        tables, lowest = self._products(Workspace.of(program, sources))
         if lowest <= _LOWEST_LOG:
             # A target's beliefs keep all digits; and what vanished may have been multiplied by more than one.
             if self.target is not None or sources.max() > 1.0:
                 return None
-            is_possible = self._products((sources > 0.0).astype(float))[0] > 0.0
+            is_possible = self._products(Workspace.of(program, (sources > 0.0).astype(float)))[0] > 0.0
             tables[is_possible & (tables == 0.0)] = _VANISHED
         starts = np.append(program.layout.cliques["table"], program.num_entries)
         peaks = np.maximum(1.0, np.maximum.reduceat(tables, starts))  # products lose as much in small tables
         return KeptTables(tables, peaks[np.searchsorted(starts, self.plan.tables)])
 
-    def _products(self, sources: Floats) -> tuple[Floats, float]:
+    def _products(self, workspace: Workspace) -> tuple[Floats, float]:
         """The factors' product in each clique's table, then a number one; and a lower bound on the logarithms."""
 
         tables, floors = np.ones(self.program.num_entries + 1), np.empty(self.program.num_cliques)
-        load(self.program.layout, Workspace.of(self.program, sources).buffers, tables[:-1], floors)
+        load(self.program.layout, workspace.buffers, tables[:-1], floors)
         return tables, float(floors.min(initial=0.0))
 
     def groups(self, part: slice) -> Groups:
@@ -185,23 +186,21 @@ class _Job:
         self.log_totals = np.zeros(len(self.rows))
         self.marginals = np.zeros((len(self.rows), 0 if self.target is None else int(self.program.sizes[self.target])))
 
-    def run(self, part: slice) -> Floats:
-        """Run some rows; returns the sum of their beliefs."""
-        return self._one_by_one(part) if self.kept is None else self._by_groups(part, self.kept)
-
-    def _by_groups(self, part: slice, kept: KeptTables) -> Floats:
-        """Run some rows on slices of kept tables."""
+    def by_groups(self, part: slice) -> Floats:
+        """Run some rows on slices of kept tables; returns the sum of their beliefs."""
 
         plan = self.prepared.plan
         assert plan is not None
-        run = self._collected(plan, part, kept)
+        assert self.kept is not None
+        run = self._collected(plan, part, self.kept)
         risky = np.empty(part.stop - part.start, dtype=np.uint8)
         read_rows(plan, run, self.log_totals[part], risky, self.marginals[part])
         totals = self._no_totals(1)
         if self.weights is not None:
             is_counted = (risky == 0) & (self.log_totals[part] > -np.inf)
             distribute_rows(plan, run, np.where(is_counted, self.weights[part], 0.0), totals)
-        self._run(part.start + np.flatnonzero(risky), Semiring.LOG_SUM, totals[:-1])
+        if risky.any():
+            self._run(part.start + np.flatnonzero(risky), Semiring.LOG_SUM, totals[:-1])
         return totals[:-1]
 
     def _collected(self, plan: RowPlan, part: slice, kept: KeptTables) -> RowRun:
@@ -228,8 +227,8 @@ class _Job:
         collect_rows(plan, run)
         return run
 
-    def _one_by_one(self, part: slice) -> Floats:
-        """Run some rows on blocks."""
+    def one_by_one(self, part: slice) -> Floats:
+        """Run some rows on blocks; returns the sum of their beliefs."""
         totals = self._no_totals(0)
         risky = self._run(np.arange(part.start, part.stop), Semiring.SUM, totals)
         self._run(risky, Semiring.LOG_SUM, totals)

@@ -174,7 +174,7 @@ def _trace(
 ) -> EMTrace:
     """One run from random tables; all logarithms in bits for each row."""
     problem = replace(read_problem(truth, rows, prior=BDeu(design.cases)), validation=test)
-    first = problem.init(start_network(problem.maximization, problem.cases, "random", generator))
+    first = problem.at(start_network(problem.maximization, problem.cases, "random", generator))
     train = [first.expectations.log_likelihood]
 
     def follow(state: EMState) -> None:

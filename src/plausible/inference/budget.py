@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from plausible.base.remedies import Argument, Call, Piece, Remedy
 from plausible.engine.program import Program
 from plausible.errors import InvalidArgument, TooLarge
-from plausible.factors.alignment import MAX_ENTRIES
+from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries
 
 #: What an entry of an answer costs beyond its clique's: it is added up by strides, normalised and brought into order.
 _SECONDS_PER_ANSWER = 1e-7
@@ -58,6 +58,10 @@ def refusal(*reason: Piece, remedies: Iterable[Remedy] = (RAISE_BUDGET,), lacks_
     return error
 
 
+#: Families with more entries are not counted: they have no table in any question.
+LARGEST_FAMILY = 2**18
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """A limit on the time and memory of one run of exact inference.
@@ -88,9 +92,9 @@ class Budget:
 
     def check(self, program: Program, names: Sequence[str], answer_entries: int = 0) -> None:
         """Refuse what `allows` denies, with the largest clique and what can be done."""
-        if not self.allows(program, answer_entries):
+        seconds, num_bytes = cost_of(program, answer_entries)
+        if seconds > self.seconds or num_bytes > self.bytes:
             entries = program.entries
-            seconds, num_bytes = cost_of(program, answer_entries)
             error = too_large(
                 float(entries.sum()),
                 program.clique(program.largest),
@@ -135,6 +139,16 @@ def read_budget(budget: Budget | None) -> Budget:
     if budget is not None and not isinstance(budget, Budget):
         raise InvalidArgument(f"budget= takes a Budget, such as Budget(seconds=10), not {budget!r}.")
     return budget or Budget()
+
+
+def refuse_large_families(families: Mapping[str, Scope]) -> None:
+    """Refuse families whose tables of counts would be too large."""
+    for name, family in families.items():
+        if num_entries(family) > LARGEST_FAMILY:
+            raise TooLarge(
+                f"The family of {name!r} has {len(family)} variables, so that its expected counts have "
+                f"{num_entries(family):.3g} entries; up to {LARGEST_FAMILY} are counted. Leave it out."
+            )
 
 
 def cost_of(program: Program, answer_entries: int = 0) -> tuple[float, int]:

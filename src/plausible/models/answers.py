@@ -17,7 +17,15 @@ from plausible.data import encode_evidence
 from plausible.errors import TooLarge
 from plausible.inference.approximate import ExpectedCounts, ImpossibleRow, expected_counts
 from plausible.inference.approximate_samples import SamplingEngine
-from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, Budget, advising, read_budget
+from plausible.inference.budget import (
+    ADD_EVIDENCE,
+    APPROXIMATE,
+    RAISE_BUDGET,
+    Budget,
+    advising,
+    read_budget,
+    refuse_large_families,
+)
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, MapChoice, OptimizerChoice
 from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engine_mistakes import mistaken_engine
@@ -32,7 +40,6 @@ from plausible.models.compiled_model import (
     checked_weights,
     impossible_row,
     named_families,
-    refuse_large_families,
 )
 from plausible.models.question import MapLimits, Question, QuestionKind, refuse_numbers_alone
 from plausible.models.ways import Named, Tables

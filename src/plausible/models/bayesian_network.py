@@ -29,6 +29,7 @@ from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.network_parts import (
+    NO_NOTES,
     ByName,
     Notes,
     collect_variables,
@@ -95,7 +96,16 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Drawn,
         self._cpds = ByName({cpd.variable.name: cpd.bind(self._variables) for cpd in listed})
         edges = [(parent, name) for name, cpd in self._cpds.items() for parent in cpd.parent_names]
         self._graph = DAG(edges, nodes=self._variables)
-        self.notes = notes or Notes()
+        self.notes = notes or NO_NOTES
+
+    @classmethod
+    def _over(cls, graph: DAG, cpds: Mapping[str, CPD], notes: Notes | None = None) -> BayesianNetwork:
+        """From distributions that are known to be bound, and to have the parents that a graph says, in its order."""
+        network = object.__new__(cls)
+        network._inputs, network._graph, network._cpds = (), graph, ByName(cpds)
+        network._variables = ByName({name: cpd.variable for name, cpd in cpds.items()})
+        network.notes = notes or NO_NOTES
+        return network
 
     # --- what is there ---
 

@@ -19,19 +19,17 @@ from plausible.errors import NotSupported, PlausibleWarning, counted
 from plausible.factors import MomentGaussian
 from plausible.factors.alignment import Scope, check_size, num_entries
 from plausible.factors.gaussian_mixture import GaussianMixture
-from plausible.inference.budget import Budget
+from plausible.inference.budget import LARGEST_FAMILY, Budget, refuse_large_families
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.gaussian.regression import EvidenceWeight
 from plausible.inference.hybrid.hybrid_rows import HybridAnswers, HybridRows
 from plausible.inference.plan import Plan, plan_factors, plan_of
 from plausible.inference.posterior import read_targets
 from plausible.models.compiled_model import (
-    LARGEST_FAMILY,
     CompiledModel,
     checked_weights,
     index_of,
     named_families,
-    refuse_large_families,
     unlabelled,
 )
 from plausible.models.lowering import lower

@@ -13,9 +13,9 @@ from plausible.base.arrays import Floats
 from plausible.base.options import Seed
 from plausible.base.records import html_page
 from plausible.data.columns import frame_columns
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor
-from plausible.factors.alignment import Scope, num_entries
+from plausible.factors.alignment import Scope
 from plausible.inference.budget import Budget
 from plausible.models.network_parts import title_of, variables_table
 from plausible.models.question import (
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-
-#: Families with more entries are not counted: they have no table in any question.
-LARGEST_FAMILY = 2**18
 
 _BELIEFS = QuestionKind()
 _TOTAL = QuestionKind(
@@ -234,16 +231,6 @@ def impossible_row(row: int, contradiction: ImpossibleEvidence | None) -> Imposs
     return ImpossibleEvidence(
         f"Row {row} of the data can't happen. {why} Drop the row, or mend the cell that is wrong."
     )
-
-
-def refuse_large_families(families: Mapping[str, Scope]) -> None:
-    """Refuse families whose tables of counts would be too large."""
-    for name, family in families.items():
-        if num_entries(family) > LARGEST_FAMILY:
-            raise TooLarge(
-                f"The family of {name!r} has {len(family)} variables, so that its expected counts have "
-                f"{num_entries(family):.3g} entries; up to {LARGEST_FAMILY} are counted. Leave it out."
-            )
 
 
 def named_families(

@@ -80,6 +80,9 @@ class Notes:
         return Notes, (self.name, self.description, self.reference, dict(self.properties), dict(self.variables))
 
 
+#: The notes of models that have none.
+NO_NOTES = Notes()
+
 #: Lists in a cell that are longer are cut.
 _MAX_LISTED = 12
 

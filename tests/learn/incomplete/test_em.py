@@ -21,7 +21,7 @@ from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run, learn_em
 from plausible.learn.incomplete.expectations import ExactExpectations
-from plausible.learn.incomplete.problem import read_problem
+from plausible.learn.incomplete.problem import PlainEM, read_problem
 from plausible.learn.incomplete.starts_and_stops import STOPPING, ParameterChange, SymmetricStart, remaining_error
 from plausible.learn.incomplete_structures.structural_em import learn_structural_em
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
@@ -365,9 +365,9 @@ def test_states_are_values_that_can_be_sent_away_and_taken_further():
     rows = two_clusters(np.random.default_rng(8), 60)
     problem = read_problem(NAIVE, rows, {"H": 2})
     network = learn_em(NAIVE, rows, hidden={"H": 2}, max_steps=1, tolerance=0).network
-    states = [problem.init(network)]
+    states = [problem.at(network)]
     for _ in range(4):
-        states.append(pickle.loads(pickle.dumps(problem.step(states[-1]))))
+        states.append(pickle.loads(pickle.dumps(PlainEM().step(problem, states[-1]))))
     half = em_run(problem, states[0], Stops(max_steps=2))
     whole = em_run(problem, pickle.loads(pickle.dumps(half)), Stops(max_steps=4))
     assert list(whole.trace) == [state.objective for state in states]

@@ -15,7 +15,7 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.expectations import EngineExpectations, ExactExpectations
 from plausible.learn.incomplete.methods import VariationalEM
-from plausible.learn.incomplete.problem import EMProblem, read_problem
+from plausible.learn.incomplete.problem import EMProblem, PlainEM, read_problem
 from plausible.models import BayesianNetwork
 
 
@@ -58,8 +58,8 @@ def test_the_expectations_of_a_sampler_are_near_the_truth_and_are_monitored_by_a
     assert found.log_likelihood == pytest.approx(total)
     problem = read_problem(net, table)
     problem = EMProblem(step, problem.maximization)
-    before = problem.init(net)
-    assert problem.step(before).objective > before.objective
+    before = problem.at(net)
+    assert PlainEM().step(problem, before).objective > before.objective
 
 
 @pytest.mark.parametrize("sweeps", [None, 1])

@@ -22,7 +22,7 @@ from plausible.learn.incomplete.em import em_run, learn_em
 from plausible.learn.incomplete.gaussian_expectations import HybridExpectations
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_lines
 from plausible.learn.incomplete.gaussian_rows import NumberUnits, column_units
-from plausible.learn.incomplete.problem import em_functional, observed_log_likelihood, read_problem
+from plausible.learn.incomplete.problem import PlainEM, em_functional, observed_log_likelihood, read_problem
 from plausible.learn.incomplete.starts_and_stops import SymmetricStart
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.learn.missingness.mcar_tests import fit_gaussian
@@ -297,9 +297,9 @@ def test_states_of_a_run_can_be_pickled_and_gone_on_with():
     problem = read_problem("H -> x -> y", data, {"H": 2})
     problem = replace(problem, expectation=pickle.loads(pickle.dumps(problem.expectation)))
     start = learn_em("H -> x -> y", data, hidden={"H": 2}, max_steps=0).network
-    states = [problem.init(start)]
+    states = [problem.at(start)]
     for _ in range(2):
-        states.append(pickle.loads(pickle.dumps(problem.step(states[-1]))))
+        states.append(pickle.loads(pickle.dumps(PlainEM().step(problem, states[-1]))))
     run = em_run(problem, states[0], Stops(max_steps=2, tolerance=0.0))
     assert run.trace == pytest.approx([state.objective for state in states])
     held = learn_em("x -> y", data, stopping="validation", validation={"x": [0.5, None], "y": [1.5, 0.0]})

@@ -15,7 +15,6 @@ from plausible.learn.incomplete.expected_statistics import ExpectedStatistics as
 from plausible.learn.incomplete.expected_statistics import completed_table as completed_table
 from plausible.learn.incomplete.gaussian_expectations import HybridExpectations as HybridExpectations
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner as GaussianMomentLearner
-from plausible.learn.incomplete.methods import EMMethod as EMMethod
 from plausible.learn.incomplete.methods import FamilyEM as FamilyEM
 from plausible.learn.incomplete.methods import FrozenFamily as FrozenFamily
 from plausible.learn.incomplete.methods import HardEM as HardEM
@@ -23,6 +22,7 @@ from plausible.learn.incomplete.methods import IncrementalEM as IncrementalEM
 from plausible.learn.incomplete.methods import VariationalEM as VariationalEM
 from plausible.learn.incomplete.online_em import OnlineEM as OnlineEM
 from plausible.learn.incomplete.problem import EMFunctional as EMFunctional
+from plausible.learn.incomplete.problem import EMMethod as EMMethod
 from plausible.learn.incomplete.problem import EMProblem as EMProblem
 from plausible.learn.incomplete.problem import EMState as EMState
 from plausible.learn.incomplete.problem import em_functional as em_functional

@@ -12,8 +12,7 @@ from plausible.base.arrays import Flags, Floats
 from plausible.base.options import check_count
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.learn.incomplete.maximization import normalized_exponentials
-from plausible.learn.incomplete.methods import EMMethod
-from plausible.learn.incomplete.problem import EMProblem, EMState
+from plausible.learn.incomplete.problem import EMMethod, EMProblem, EMState
 from plausible.models import BayesianNetwork
 from plausible.search.ascent import AscentLike, AscentState, ascent_step, init_ascent, read_ascent
 
@@ -51,7 +50,7 @@ class SquaredEM(EMMethod):
 
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """Two steps of EM and one extrapolation."""
-        first, maximization = problem.step(state), problem.maximization
+        first, maximization = EMMethod.step(self, problem, state), problem.maximization
         second, kept = problem.maximized(first)
         before, middle, last = (maximization.free_tables(net) for net in (state.network, first.network, second))
         tables = _squared(before, middle, last, self.longest)
@@ -133,12 +132,12 @@ class HybridEM(EMMethod):
                 f"The distributions of {sorted(problem.maximization.learners)} are no tables, which the climb of "
                 "method='hybrid' is in. See gradient_ascent, which has their gradients."
             )
-        return problem.init(network)
+        return problem.at(network)
 
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """A step of EM, or one of the climb."""
         if state.num_steps < self.em_steps:
-            return problem.step(state)
+            return EMMethod.step(self, problem, state)
         live, ascent = state.memory if isinstance(state.memory, _Climb) else (None, None)
         climbed = _Climbed(problem, state.network, live)
         if ascent is None:
@@ -178,7 +177,7 @@ class _Climbed:
                 logs[is_live] = point[first:last]
                 tables[name], first = normalized_exponentials(logs), last
             network = self.problem.maximization.with_tables(self.network, tables)
-            self._last = (point.copy(), self.problem.init(network))
+            self._last = (point.copy(), self.problem.at(network))
         return self._last[1]
 
     def __call__(self, point: Floats) -> tuple[float, Floats]:

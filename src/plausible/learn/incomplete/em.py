@@ -25,8 +25,8 @@ from plausible.learn.incomplete.accelerated_em import HybridEM, OverrelaxedEM, S
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations
 from plausible.learn.incomplete.maximization import Masks
-from plausible.learn.incomplete.methods import EMMethod, FamilyEM, HardEM, IncrementalEM, PlainEM, VariationalEM
-from plausible.learn.incomplete.problem import EMProblem, EMState, read_problem
+from plausible.learn.incomplete.methods import FamilyEM, HardEM, IncrementalEM, VariationalEM
+from plausible.learn.incomplete.problem import EMMethod, EMProblem, EMState, PlainEM, read_problem
 from plausible.learn.incomplete.searching_em import AnnealedEM, BeamEM, PerturbedEM, ReweightedEM
 from plausible.learn.incomplete.starts_and_stops import (
     StartLike,
@@ -102,7 +102,7 @@ def em_run(
     problem
         The E-step and the M-step; see `read_problem`.
     start
-        The first state, such as `problem.init(network)`, or a run to go on with.
+        The first state, such as `problem.at(network)`, or a run to go on with.
     stops, clock
         The limits, the tolerance of the rule, and whom to tell; the clock of several runs that share a time limit.
     stopping, method
@@ -112,7 +112,7 @@ def em_run(
     --------
     >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
     >>> network = start_network(problem.maximization, problem.cases, "uniform", np.random.default_rng(0))
-    >>> run = em_run(problem, problem.init(network), Stops(max_steps=1))
+    >>> run = em_run(problem, problem.at(network), Stops(max_steps=1))
     >>> run.stopped_by, em_run(problem, run, Stops()).converged
     ('step limit', True)
     """

@@ -19,6 +19,7 @@ from plausible.engine.batch import PreparedRows
 from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.approximate import ImpossibleRow, expected_counts
+from plausible.inference.budget import refuse_large_families
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.engines import Engine, check_engine
 from plausible.inference.findings import impossible_evidence
@@ -26,7 +27,7 @@ from plausible.inference.problem import Problem
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.models import BayesianNetwork
-from plausible.models.compiled_model import impossible_row, refuse_large_families
+from plausible.models.compiled_model import impossible_row
 from plausible.variables import Evidence, Variable
 
 

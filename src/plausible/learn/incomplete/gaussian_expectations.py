@@ -15,6 +15,7 @@ from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.data.columns import EvidenceColumns
 from plausible.errors import NotSupported
 from plausible.factors.alignment import Scope
+from plausible.inference.budget import refuse_large_families
 from plausible.inference.gaussian.regression import EvidenceWeight, Regression
 from plausible.inference.gaussian.rows import GaussianBlock, connected_parts
 from plausible.inference.hybrid.hybrid_rows import HybridRows
@@ -22,7 +23,7 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations
 from plausible.learn.incomplete.gaussian_rows import NumberUnits, PatternRows
 from plausible.models import BayesianNetwork
-from plausible.models.compiled_model import impossible_row, refuse_large_families
+from plausible.models.compiled_model import impossible_row
 from plausible.models.numbers import regression_of
 from plausible.models.question import contradiction_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -12,6 +12,7 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD, TableCPD, TreeCPD
 from plausible.errors import InvalidArgument, counted
+from plausible.graphs import DAG
 from plausible.learn.estimation.families import CPDLearner, Families, FamilyFit, FamilyTask, ParameterKnowledge
 from plausible.learn.estimation.learners import TreeLearner
 from plausible.learn.estimation.priors import Estimate, PriorLike, pseudo_counts
@@ -45,6 +46,7 @@ class Maximization:
     has under their names.
     """
 
+    graph: DAG  # over the variables, in their order
     variables: Mapping[str, Variable]
     parents: Mapping[str, tuple[str, ...]]
     exponents: Mapping[str, Floats]  # e of the tables that are learned; tied ones under the name of the first
@@ -61,8 +63,9 @@ class Maximization:
         estimate: Estimate,
         learners: Mapping[str, CPDLearner | MomentRegression],
         knowledge: ParameterKnowledge,
+        graph: DAG | None = None,
     ) -> Maximization:
-        """From the graph, what is believed about it, and which estimate is wanted."""
+        """From the families, what is believed about them, and which estimate is wanted; their graph, where there."""
         if estimate not in _SHIFTS:
             raise InvalidArgument(f"estimate= is 'mean', 'map' or 'mle', not {estimate!r}.")
         fixed = {name: cpd.bind(families.variables) for name, cpd in knowledge.fixed_cpds.items()}
@@ -75,7 +78,9 @@ class Maximization:
             shifted = _exponents(name, leaves, estimate)  # which refuses what has no mode
             exponents |= {name: shifted} if learner is None else {}
         bound = replace(knowledge, fixed=tuple(fixed.values()))
-        return cls(families.variables, families.parents, exponents, learners, bound, prior, estimate)
+        edges = [(parent, name) for name, parents in families.parents.items() for parent in parents]
+        whole = DAG(edges, nodes=families.variables) if graph is None else graph
+        return cls(whole, families.variables, families.parents, exponents, learners, bound, prior, estimate)
 
     def __repr__(self) -> str:
         return f"<Maximization: {counted(len(self.variables), 'variable')}, prior {self.prior!r}, {self.estimate}>"
@@ -87,14 +92,21 @@ class Maximization:
     def free_tables(self, network: BayesianNetwork) -> dict[str, Floats]:
         """Name -> table, with axes (parents..., child), of those that are neither fixed nor tied to another."""
         shapes = {name: exponents.shape for name, exponents in self.exponents.items()}
-        return {name: network.cpd(name).to_factor().values.reshape(shape) for name, shape in shapes.items()}
+        return {name: network.cpds[name].to_factor().values.reshape(shape) for name, shape in shapes.items()}
 
     def with_tables(self, network: BayesianNetwork, tables: Mapping[str, Floats]) -> BayesianNetwork:
         """The network with other tables, and those tied to them."""
         cpds: dict[str, CPD] = dict(network.cpds)
         for owner, table in tables.items():
-            cpds |= self._shared(owner, table)
-        return BayesianNetwork(list(cpds.values()))
+            cpds |= self._tables(self.sharing(owner), table)
+        return self.over(cpds)
+
+    def over(self, cpds: Mapping[str, CPD]) -> BayesianNetwork:
+        """The network of distributions, on the graph that is known; a learner may have left parents out of it."""
+        ordered = {name: cpds[name] for name in self.variables}
+        if all(cpd.parent_names == self.parents[name] for name, cpd in ordered.items()):
+            return BayesianNetwork._over(self.graph, ordered)
+        return BayesianNetwork(ordered.values())
 
     def perturbed(self, network: BayesianNetwork, noise: float, generator: np.random.Generator) -> BayesianNetwork:
         """The network with the entries of free tables multiplied by exp(noise · z), z normal, and rows normalised."""
@@ -104,10 +116,10 @@ class Maximization:
             tables[name] = weights / weights.sum(axis=-1, keepdims=True)
         return self.with_tables(network, tables)
 
-    def _shared(self, owner: str, table: Floats) -> dict[str, CPD]:
-        """Name -> distribution of all that share a table with axes (parents..., child)."""
-        families = {name: tuple(self.variables[p] for p in self.parents[name]) for name in self.sharing(owner)}
-        return {name: TableCPD.from_rows(self.variables[name], own, table)[0] for name, own in families.items()}
+    def _tables(self, names: Sequence[str], table: Floats) -> dict[str, CPD]:
+        """Name -> distribution of all that share a table with axes (parents..., child), whose rows sum to one."""
+        families = {name: tuple(self.variables[p] for p in self.parents[name]) for name in names}
+        return {name: TableCPD._of(self.variables[name], own, table) for name, own in families.items()}
 
     def network(self, counts: Mapping[str, Floats], before: BayesianNetwork) -> Maximized:
         """The network that maximises the expected log-likelihood and the log-prior, or at least does not lower it."""
@@ -120,25 +132,25 @@ class Maximization:
             totals = weights.sum(axis=-1, keepdims=True)
             is_empty = totals[..., 0] <= 0
             if is_empty.any():  # rows of which nothing is expected stay as before
-                table = np.array(before.cpd(owner).to_factor().values.reshape(weights.shape))
+                table = np.array(before.cpds[owner].to_factor().values.reshape(weights.shape))
                 np.divide(weights, totals, out=table, where=totals > 0)
             else:
                 table = weights / totals
-            cpds |= self._shared(owner, table)
+            cpds |= self._tables(shared, table)
             kept |= dict.fromkeys(shared, is_empty) if is_empty.any() else {}
         for name, learner in self.learners.items():
             if isinstance(learner, MomentRegression):
-                cpds[name], is_empty = learner.fit(counts[name], before.cpd(name))
+                cpds[name], is_empty = learner.fit(counts[name], before.cpds[name])
                 kept |= {name: is_empty} if is_empty.any() else {}
             else:
-                cpds[name] = self.learned(name, learner, counts, before.cpd(name))
-        return Maximized(BayesianNetwork([cpds[name] for name in self.variables]), kept)
+                cpds[name] = self.learned(name, learner, counts, before.cpds[name])
+        return Maximized(self.over(cpds), kept)
 
     def learned(self, name: str, learner: CPDLearner, counts: Mapping[str, Floats], before: CPD) -> CPD:
         """What a learner makes of the counts, if that is as probable as before; a tree at least gets new leaves."""
         statistics = FamilyCounts(self.variables, self.parents, counts, float(counts[name].sum()))
         families = Families(self.variables, self.parents, statistics)
-        learned = learner.fit(FamilyTask(families, name, self.prior, before, self.estimate)).cpd
+        learned = learner.fit(FamilyTask(families, name, self.prior, before, self.estimate)).cpd.bind(self.variables)
         if learned.kind != before.kind:
             return learned
         new, old = (family_log_likelihood(cpd, counts[name]) + self._leaf_prior(name, cpd) for cpd in (learned, before))
@@ -151,12 +163,12 @@ class Maximization:
         total = 0.0
         for name, learner in self.learners.items():
             if isinstance(learner, MomentRegression):
-                total += learner.log_prior(network.cpd(name))
+                total += learner.log_prior(network.cpds[name])
             else:
-                total += self._leaf_prior(name, network.cpd(name))
+                total += self._leaf_prior(name, network.cpds[name])
         for name, exponents in self.exponents.items():
             if exponents.any():
-                total += family_log_likelihood(network.cpd(name), exponents)
+                total += family_log_likelihood(network.cpds[name], exponents)
         return total
 
     def _leaf_prior(self, name: str, cpd: CPD) -> float:

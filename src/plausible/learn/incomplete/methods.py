@@ -19,70 +19,25 @@ from plausible.inference.variational.mean_field import MeanField
 from plausible.learn.incomplete.approximate_expectations import HardExpectations, mean_field_expectations
 from plausible.learn.incomplete.cases import Cases, completions_of
 from plausible.learn.incomplete.expectations import (
-    EngineExpectations,
     ExactExpectations,
     Expectations,
     ExpectationStep,
     compile_cases,
     impossible_case,
 )
-from plausible.learn.incomplete.problem import EMProblem, EMState, expectation_step, expected_log_likelihood
+from plausible.learn.incomplete.problem import EMMethod, EMProblem, EMState, expected_log_likelihood, refuse_numbers
 from plausible.models import BayesianNetwork
 
 #: Smaller counts are taken as zero: over their sum they might underflow to a probability of zero, and F to -inf.
 _SMALLEST = 1e-290
 
 
-class EMMethod:
-    """A way to make steps of EM; subclasses are frozen and hold their options only.
-
-    Those that define no `init` or `step` have that of plain EM.
-    """
-
-    __slots__ = ()
-
-    def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
-        """The state to begin with."""
-        return problem.init(network)
-
-    def step(self, problem: EMProblem, state: EMState) -> EMState:
-        """The next state."""
-        return problem.step(state)
-
-    @property
-    def num_scheduled(self) -> int:
-        """The first steps, in which objectives may fall and small gains mean nothing: no rule looks at them."""
-        return 0
-
-    def expectation_step(
-        self, cases: Cases, engine: Engine | None = None, learned_from: Cases | None = None
-    ) -> ExpectationStep:
-        """The E-step of this method: exact, or by an engine; in the units of the cases that are learned from."""
-        if engine is None:
-            return expectation_step(cases, learned_from)
-        _refuse_numbers(cases, "EM by an engine")
-        return EngineExpectations(cases, engine)
-
-
-@dataclass(frozen=True, slots=True)
-class PlainEM(EMMethod):
-    """An M-step for all distributions, then an E-step for all cases."""
-
-
 def exact_step(problem: EMProblem, method: str) -> ExactExpectations:
     """The E-step, which must be exact, and of states only."""
-    _refuse_numbers(problem.cases, method)
+    refuse_numbers(problem.cases, method)
     if not isinstance(problem.expectation, ExactExpectations):
         raise NotSupported(f"{method} needs exact expectations: leave engine= out, or take another method=.")
     return problem.expectation
-
-
-def _refuse_numbers(cases: Cases, method: str) -> None:
-    """Continuous variables are for methods with exact expectations."""
-    for name in cases.continuous:
-        raise NotSupported(
-            f"{method} completes states only, but {name!r} is continuous: take method='em', or discretise."
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +58,7 @@ class HardEM(EMMethod):
         self, cases: Cases, engine: Engine | None = None, learned_from: Cases | None = None
     ) -> ExpectationStep:
         """Most probable completions."""
-        _refuse_numbers(cases, "Hard EM")
+        refuse_numbers(cases, "Hard EM")
         if engine is not None:
             raise NotSupported("Hard EM finds most probable completions by itself: leave engine= out.")
         return HardExpectations(cases)
@@ -193,7 +148,7 @@ class IncrementalEM(EMMethod):
         steps = tuple(ExactExpectations(cases.some(part)) for part in parts)
         found = [some.at(network) for some in steps]
         entropies = tuple(_entropy(network, some) for some in found)
-        return replace(problem.init(network), memory=_Blocks(steps, tuple(some.counts for some in found), entropies))
+        return replace(problem.at(network), memory=_Blocks(steps, tuple(some.counts for some in found), entropies))
 
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """One pass over all blocks, an M-step before each."""

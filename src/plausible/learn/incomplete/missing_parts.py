@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.inference.budget import refuse_large_families
 from plausible.inference.compiled import compile_factors
 from plausible.kernels.completion import sum_pairs, weigh_parts
 from plausible.learn.incomplete.cases import Cases, distinct_rows
 from plausible.learn.incomplete.expectations import impossible_case, mutilated
 from plausible.models import BayesianNetwork
-from plausible.models.compiled_model import refuse_large_families
 from plausible.variables.evidence import Evidence
 
 

@@ -17,8 +17,9 @@ from plausible.base.remedies import Argument
 from plausible.data.columns import has_values
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
-from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, counted, suggestion
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable, counted, suggestion
 from plausible.graphs.graph_input import read_dag
+from plausible.inference.engines import Engine
 from plausible.learn.estimation.families import (
     CPDLearner,
     Families,
@@ -29,6 +30,7 @@ from plausible.learn.estimation.learners import find_learners
 from plausible.learn.estimation.priors import Estimate, PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import (
+    EngineExpectations,
     ExactExpectations,
     Expectations,
     ExpectationStep,
@@ -71,7 +73,7 @@ class EMState:
 class EMProblem:
     """The two halves of a step: what is expected of the cases under parameters, and parameters from expectations.
 
-    `init` and `step` are plain EM; an `EMMethod` makes its steps of them.
+    An `EMMethod` makes its steps of them.
 
     >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
     >>> problem.cases
@@ -86,14 +88,6 @@ class EMProblem:
     def cases(self) -> Cases:
         """The data, over the variables of the graph in its order."""
         return self.expectation.cases
-
-    def init(self, network: BayesianNetwork) -> EMState:
-        """The state before the first step."""
-        return self.at(network)
-
-    def step(self, state: EMState) -> EMState:
-        """One M-step, then one E-step: the objective does not fall."""
-        return self.at(*self.maximized(state), state)
 
     def maximized(self, state: EMState) -> Maximized:
         """One M-step."""
@@ -128,6 +122,50 @@ def expectation_step(cases: Cases, learned_from: Cases | None = None) -> Expecta
     if not cases.continuous:
         return ExactExpectations(cases)
     return HybridExpectations(cases, NumberUnits.of(learned_from or cases))
+
+
+class EMMethod:
+    """A way to make steps of EM; subclasses are frozen and hold their options only.
+
+    Those that define no `init` or `step` have that of plain EM.
+    """
+
+    __slots__ = ()
+
+    def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
+        """The state to begin with."""
+        return problem.at(network)
+
+    def step(self, problem: EMProblem, state: EMState) -> EMState:
+        """One M-step, then one E-step: the objective does not fall."""
+        return problem.at(*problem.maximized(state), state)
+
+    @property
+    def num_scheduled(self) -> int:
+        """The first steps, in which objectives may fall and small gains mean nothing: no rule looks at them."""
+        return 0
+
+    def expectation_step(
+        self, cases: Cases, engine: Engine | None = None, learned_from: Cases | None = None
+    ) -> ExpectationStep:
+        """The E-step of this method: exact, or by an engine; in the units of the cases that are learned from."""
+        if engine is None:
+            return expectation_step(cases, learned_from)
+        refuse_numbers(cases, "EM by an engine")
+        return EngineExpectations(cases, engine)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainEM(EMMethod):
+    """An M-step for all distributions, then an E-step for all cases."""
+
+
+def refuse_numbers(cases: Cases, method: str) -> None:
+    """Continuous variables are for methods with exact expectations."""
+    for name in cases.continuous:
+        raise NotSupported(
+            f"{method} completes states only, but {name!r} is continuous: take method='em', or discretise."
+        )
 
 
 def read_problem(
@@ -167,7 +205,7 @@ def read_problem(
         learners, given = settle_mixed(families, cases, learners, given)
         wanted = gaussian_regressions(families, cases, learners)
     chosen: Estimate = estimate or ("mle" if is_no_prior(prior) else "mean")
-    return EMProblem(expectation_step(cases), Maximization.of(families, prior, chosen, wanted, given))
+    return EMProblem(expectation_step(cases), Maximization.of(families, prior, chosen, wanted, given, dag))
 
 
 def _read_cases(

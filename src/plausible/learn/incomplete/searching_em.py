@@ -11,8 +11,8 @@ import numpy as np
 from plausible.base.options import check_count, check_number
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations
-from plausible.learn.incomplete.methods import EMMethod, exact_step
-from plausible.learn.incomplete.problem import EMProblem, EMState
+from plausible.learn.incomplete.methods import exact_step
+from plausible.learn.incomplete.problem import EMMethod, EMProblem, EMState
 from plausible.learn.incomplete.starts_and_stops import start_network, symmetric_hidden
 from plausible.models import BayesianNetwork
 from plausible.search.run import best_first
@@ -47,7 +47,7 @@ class _Distorting(EMMethod):
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """One M-step, then one E-step, distorted as the schedule says."""
         if state.num_steps >= self.num_steps:
-            return problem.step(state)
+            return EMMethod.step(self, problem, state)
         network, kept = problem.maximized(state)
         network = self._apart(problem, network, state.num_steps + 1)
         return problem.at(network, kept, state, self._expected(problem, network, state.num_steps + 1))
@@ -166,12 +166,12 @@ class BeamEM(EMMethod):
     def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
         """All starts."""
         drawn = partial(start_network, problem.maximization, problem.cases, "random", np.random.default_rng(self.seed))
-        return _leading([problem.init(one) for one in (network, *(drawn() for _ in range(self.population - 1)))])
+        return _leading([problem.at(one) for one in (network, *(drawn() for _ in range(self.population - 1)))])
 
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """One step of each run, and a selection where it is time."""
         assert isinstance(state.memory, tuple)
-        members = [problem.step(member) for member in state.memory]
+        members = [EMMethod.step(self, problem, member) for member in state.memory]
         is_time = (state.num_steps + 1) % self.every == 0
         return _leading(members, state, -(-len(members) // 2) if is_time else None)
 
@@ -209,17 +209,17 @@ class PerturbedEM(EMMethod):
 
     def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
         """The start alone."""
-        return _leading([problem.init(network)])
+        return _leading([problem.at(network)])
 
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """A step of the kept networks and of their copies."""
         members = state.memory
         assert isinstance(members, tuple)
         if state.num_steps >= self.rounds:
-            return _leading([problem.step(members[0])], state)
+            return _leading([EMMethod.step(self, problem, members[0])], state)
         generator = np.random.default_rng([self.seed, state.num_steps])
         copied = [members[number % len(members)].network for number in range(self.population - len(members))]
         copies = [problem.tried(problem.maximization.perturbed(one, self.noise, generator)) for one in copied]
         # none where noise that underflows has made zeros
         tried = [*members, *(copy for copy in copies if copy is not None)]
-        return _leading([problem.step(one) for one in tried], state, self.kept)
+        return _leading([EMMethod.step(self, problem, one) for one in tried], state, self.kept)

@@ -148,19 +148,18 @@ def _with_kinds(
     cpds: dict[str, CPD] = dict(gaussians)
     for name, table in tables.items():
         parents = tuple(variables[parent] for parent in maximization.parents[name])
-        cpds[name] = TableCPD.from_rows(variables[name], parents, table)[0]
+        cpds[name] = TableCPD._of(variables[name], parents, table)
     cpds |= maximization.knowledge.fixed_cpds
     cpds |= {name: start[name].bind(variables) for name in maximization.learners if name in start}
-    drawn = BayesianNetwork([cpds[name] for name in variables])
     for name, learner in maximization.learners.items():
         if name not in start and not isinstance(learner, MomentRegression):
-            cpds[name] = maximization.learned(name, learner, {name: 100.0 * tables[name]}, drawn.cpd(name))
-    return BayesianNetwork([cpds[name] for name in variables])
+            cpds[name] = maximization.learned(name, learner, {name: 100.0 * tables[name]}, cpds[name])
+    return maximization.over(cpds)
 
 
 def _given(maximization: Maximization, network: BayesianNetwork) -> BayesianNetwork:
     """The given parameters, as tables where tables are learned."""
-    cpds: list[CPD] = []
+    cpds: dict[str, CPD] = {}
     for name, variable in maximization.variables.items():
         wanted = maximization.parents[name]
         if name not in network.variables:
@@ -180,8 +179,8 @@ def _given(maximization: Maximization, network: BayesianNetwork) -> BayesianNetw
         elif name not in maximization.learners:
             family = [maximization.variables[parent] for parent in wanted]
             cpd = TableCPD(variable, cpd.to_factor().reorder([*wanted, name]).values, family)
-        cpds.append(cpd)
-    return BayesianNetwork(cpds)
+        cpds[name] = cpd
+    return maximization.over(cpds)
 
 
 #: Which rule ends a run; see `learn.em`.

@@ -16,7 +16,7 @@ from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import compile_cases
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
-from plausible.learn.incomplete.problem import em_functional, read_problem
+from plausible.learn.incomplete.problem import PlainEM, em_functional, read_problem
 from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -74,8 +74,8 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
     pairs = {name: statistics.counts(name, [hidden]) for name in blanket}
     own = np.asarray(statistics.counts(hidden), dtype=np.float64)
     problem = read_problem(network, cases)  # type: ignore[arg-type]
-    before = problem.init(network)
-    after = problem.step(before)
+    before = problem.at(network)
+    after = PlainEM().step(problem, before)
     total, left = max(cases.total, 1e-300), {}
     children = [name for name in map(str, network.graph.children(hidden)) if name in seen]
     for other, one in combinations(children, 2):

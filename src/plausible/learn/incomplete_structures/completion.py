@@ -99,7 +99,7 @@ class Judge(ABC):
         """EM from given parameters on the same graph, whose tables may have their parents in any order."""
         problem = EMProblem(expectation_step(self.cases), self.maximization(graph))
         ordered = start_network(problem.maximization, self.cases, start, np.random.default_rng(0))
-        run = em_run(problem, problem.init(ordered), self.stops, clock=self.clock)
+        run = em_run(problem, problem.at(ordered), self.stops, clock=self.clock)
         network, expectations = run.state.network, run.state.expectations
         value = self.score_of(graph, network, expectations)
         return FittedGraph(graph, network, value, expectations.log_likelihood, run.num_steps)
