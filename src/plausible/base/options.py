@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plausible.base.records import shortened, shown
-from plausible.base.remedies import Argument
+from plausible.base.remedies import Argument, Remedy
 from plausible.errors import InvalidArgument
 
 
@@ -84,7 +84,9 @@ def check_flag(name: str, flag: object) -> None:
 def read_names(option: str, names: object) -> tuple[str, ...]:
     """The names of variables."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidArgument(Argument(option), f" takes a sequence of names of variables, not {shortened(names)}.")
+        remedies = [Remedy("write ", Argument(option, [names]))] if isinstance(names, str) else []
+        problem = f" takes a sequence of names of variables, not {shortened(names)}."
+        raise InvalidArgument(Argument(option), problem, remedies=remedies)
     listed = tuple(names)
     for name in listed:
         if not isinstance(name, str):

@@ -6,8 +6,10 @@ import re
 from ast import literal_eval
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from json import dumps
 from typing import Any, NamedTuple
 
+from plausible.base.remedies import Remedy
 from plausible.cli.commands import hyphenated
 from plausible.errors import InvalidArgument, InvalidEvidence, NotSupported, UnknownVariable, close_match, suggestion
 from plausible.inference.engine_mistakes import engine_kinds
@@ -291,10 +293,9 @@ def _made(name: str, kind: Any, options: str) -> Any:
     except TypeError:
         raise InvalidArgument(f"{name} does not take {options!r}: a value is of the wrong kind.") from None
     except InvalidArgument as error:
-        option = next((option for option, value in given.items() if isinstance(value, str)), "")
-        if not option or "sequence" not in str(error):
-            raise
-        raise InvalidArgument(f"{error} Write --engine '{name}:{option}=[\"{given[option]}\"]'.") from None
+        changes = (change for remedy in error.remedies for change in remedy.changes if change.name in given)
+        meant = [Remedy(f"write --engine '{name}:{one.name}={dumps(one.value)}'") for one in changes]
+        raise InvalidArgument(*error.args, remedies=meant or error.remedies) from None
 
 
 def _parts(options: str) -> list[str]:

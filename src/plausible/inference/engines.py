@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from plausible.base.options import read_names
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES
@@ -151,7 +152,7 @@ class VariableElimination(SummingEngine):
     max_entries: int = MAX_ENTRIES
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "order", _read_order(self.order))
+        object.__setattr__(self, "order", _read_order("order", self.order))
 
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""
@@ -235,7 +236,7 @@ class Pearl(SummingEngine):
     cutset: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cutset", _read_order(self.cutset))
+        object.__setattr__(self, "cutset", _read_order("cutset", self.cutset))
 
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""
@@ -271,7 +272,7 @@ class RecursiveConditioning(SummingEngine):
     order: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "order", _read_order(self.order))
+        object.__setattr__(self, "order", _read_order("order", self.order))
 
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""
@@ -301,17 +302,13 @@ def _names(variables: Iterable[Variable]) -> list[str]:
     return [variable.name for variable in variables]
 
 
-def _read_order(names: Sequence[str] | None) -> tuple[str, ...] | None:
+def _read_order(option: str, names: Sequence[str] | None) -> tuple[str, ...] | None:
     if names is None:
         return None
-    if isinstance(names, str):
-        raise InvalidArgument(f"{names!r} is text, not a sequence of names. Write [{names!r}].")
-    listed = tuple(names) if isinstance(names, Iterable) else (names,)
+    listed = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else (names,)
     for name in listed:
         _refuse_model(name, "VariableElimination")
-        if not isinstance(name, str):
-            raise InvalidArgument(f"Expected the names of variables, not {name!r}.")
-    return listed
+    return read_names(option, names if isinstance(names, str) else listed)
 
 
 def _refuse_model(value: object, engine: str) -> None:

@@ -294,4 +294,4 @@ def _probability_lines(cpd: TableCPD, written: Mapping[str, str], states: Mappin
         yield f"  {label} {', '.join(map(repr, row))};"
 
 
-FORMAT = Format("BIF", (".bif",), parse_bif, format_bif)
+FORMAT = Format("BIF", (".bif",), parse_bif, format_bif, re.compile(r"(?:network|variable|probability)\b"))

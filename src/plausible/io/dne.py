@@ -167,4 +167,4 @@ def _add_function(assembly: Assembly, name: str, parents: Sequence[str], table: 
     assembly.add_function(name, parents, positions, table.place)
 
 
-FORMAT = Format("DNE", (".dne", ".dnet"), parse_dne, None)
+FORMAT = Format("DNE", (".dne", ".dnet"), parse_dne, None, re.compile(r"bnet\b"))

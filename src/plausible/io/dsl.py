@@ -179,4 +179,4 @@ def noisy_max_table(
     return TableCPD.from_rows(variable, parents, np.ascontiguousarray(table.values[..., ::-1]))[0]
 
 
-FORMAT = Format("DSL", (".dsl",), parse_dsl, None)
+FORMAT = Format("DSL", (".dsl",), parse_dsl, None, re.compile(r"net\s+\w"))

@@ -7,10 +7,8 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
 from plausible.base.method_names import keyword_hints
@@ -64,20 +62,6 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.B
 
 #: Blanks and comments, which tell nothing.
 _SKIPPED = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|%[^\n]*)*+", re.DOTALL)
-
-#: Format -> how a file in it begins.
-_BEGINNINGS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "JSON": re.compile(r"\{"),
-        "XMLBIF": re.compile(r"(?=<).*?<bif\b", re.DOTALL | re.IGNORECASE),
-        "XDSL": re.compile(r"(?=<).*?<smile\b", re.DOTALL | re.IGNORECASE),
-        "BIF": re.compile(r"(?:network|variable|probability)\b"),
-        "NET": re.compile(r"net\s*\{|class\b|(?:discrete\s+|continuous\s+)?(?:node|decision|utility)\b"),
-        "UAI": re.compile(r"(?:BAYES|MARKOV)\b", re.IGNORECASE),
-        "DSL": re.compile(r"net\s+\w"),
-        "DNE": re.compile(r"bnet\b"),
-    }
-)
 
 
 @keyword_hints
@@ -175,7 +159,7 @@ def format_of_text(text: str) -> str | None:
     """
     start = _SKIPPED.match(text)
     place = start.end() if start else 0
-    return next((name for name, begins in _BEGINNINGS.items() if begins.match(text, place)), None)
+    return next((known.name for known in FORMATS if known.begins.match(text, place)), None)
 
 
 @keyword_hints

@@ -42,6 +42,7 @@ class Format:
     parse: Parser  # Text to model; errors are `FormatError` with line and column
     #: Model to text, where the format can be written; a model that it can't hold is `NotRepresentable`.
     write: Callable[[Any], str] | None
+    begins: re.Pattern[str]  # How a text in it begins, after blanks and comments: standard input has no ending
 
 
 def check_model(model: object) -> None:

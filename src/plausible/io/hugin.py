@@ -153,4 +153,10 @@ def _string(text: str) -> str:
     return f'"{escaped}"'
 
 
-FORMAT = Format("NET", (".net", ".hugin", ".oobn"), parse_hugin, format_hugin)
+FORMAT = Format(
+    "NET",
+    (".net", ".hugin", ".oobn"),
+    parse_hugin,
+    format_hugin,
+    re.compile(r"net\s*\{|class\b|(?:discrete\s+|continuous\s+)?(?:node|decision|utility)\b"),
+)

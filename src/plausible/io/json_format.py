@@ -361,4 +361,4 @@ def _layout(head: Mapping[str, Any], blocks: Mapping[str, Iterable[Any]], ensure
     return ",\n".join(parts) + "}\n"
 
 
-FORMAT = Format("JSON", (".json",), parse_json, format_json)
+FORMAT = Format("JSON", (".json",), parse_json, format_json, re.compile(r"\{"))

@@ -197,4 +197,4 @@ def format_uai(model: Model) -> str:
     return "\n".join([*lines, ""])
 
 
-FORMAT = Format("UAI", (".uai",), parse_uai, format_uai)
+FORMAT = Format("UAI", (".uai",), parse_uai, format_uai, re.compile(r"(?:BAYES|MARKOV)\b", re.IGNORECASE))

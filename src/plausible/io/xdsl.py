@@ -8,6 +8,7 @@ names and states get stand-ins, and the user properties `plausible_name` and `pl
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -161,4 +162,4 @@ def _numbers(values: Floats) -> str:
     return " ".join(map(repr, values.ravel().tolist()))
 
 
-FORMAT = Format("XDSL", (".xdsl",), parse_xdsl, format_xdsl)
+FORMAT = Format("XDSL", (".xdsl",), parse_xdsl, format_xdsl, re.compile(r"(?=<).*?<smile\b", re.DOTALL | re.IGNORECASE))

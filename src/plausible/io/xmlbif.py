@@ -13,6 +13,7 @@ fastest.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from xml.sax.saxutils import escape
@@ -213,4 +214,10 @@ def _legal_state(text: str) -> str:
 
 _PROPERTIES = Dialect(lambda text: _legal_state(text) == text, json.dumps)
 
-FORMAT = Format("XMLBIF", (".xmlbif", ".bifxml", ".xml"), parse_xmlbif, format_xmlbif)
+FORMAT = Format(
+    "XMLBIF",
+    (".xmlbif", ".bifxml", ".xml"),
+    parse_xmlbif,
+    format_xmlbif,
+    re.compile(r"(?=<).*?<bif\b", re.DOTALL | re.IGNORECASE),
+)

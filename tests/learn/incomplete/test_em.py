@@ -22,7 +22,13 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run, learn_em
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.problem import PlainEM, read_problem
-from plausible.learn.incomplete.starts_and_stops import STOPPING, ParameterChange, SymmetricStart, remaining_error
+from plausible.learn.incomplete.starts_and_stops import (
+    STOPPING,
+    ParameterChange,
+    SymmetricStart,
+    remaining_error,
+    start_network,
+)
 from plausible.learn.incomplete_structures.structural_em import learn_structural_em
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork
@@ -483,3 +489,21 @@ def test_known_names_are_listed_once():
 def test_hidden_variables_are_checked_alike_with_and_without_a_graph(learn, hidden, problem):
     with pytest.raises(InvalidArgument, match=problem):
         learn(hidden)
+
+
+def test_runs_keep_the_graph_that_was_given():
+    """Every network of a run stands on the one graph, which is that of its distributions; so do those made of tables.
+
+    A learner that leaves parents out gives a network of its own graph.
+    """
+    rows = {"a": [0, 1, None, 1, 0], "b": [0, 1, 1, None, 0], "c": [1, 1, 0, 0, None]}
+    problem = read_problem("b -> c; a -> c; a -> b", rows)
+    given, kept = problem.maximization, learn_em("b -> c; a -> c; a -> b", rows, max_steps=3).network
+    start = start_network(given, problem.cases, "uniform", np.random.default_rng(0))
+    after = PlainEM().step(problem, problem.at(start)).network
+    remade = given.with_tables(after, given.free_tables(after))
+    assert start.graph is after.graph is remade.graph is given.graph
+    assert remade == after == BayesianNetwork(after.cpds.values())
+    assert kept.graph == BayesianNetwork(kept.cpds.values()).graph
+    bare = given.over({**after.cpds, "c": TableCPD(given.variables["c"], [0.5, 0.5])})
+    assert bare.graph == DAG("a -> b", nodes=["b", "c", "a"])
