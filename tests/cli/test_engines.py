@@ -60,6 +60,7 @@ def test_rows_of_an_engine_are_told_on_standard_error(plausible):
         ("loopy-bp:dampin=0.3", "It has schedule, damping"),
         ("loopy-bp:damping", "a value"),
         ("loopy-bp:damping=2", "damping"),
+        ("variable-elimination:order=tub", """Write --engine 'variable-elimination:order=["tub"]'."""),
         ("max-product", "MaxProduct looks for best assignments. Use plausible mpe --engine max-product"),
         ("collapsed-gibbs:sampled=smoke", 'collapsed-gibbs:sampled=["smoke"]'),
     ],
