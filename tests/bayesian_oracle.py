@@ -5,6 +5,23 @@ from itertools import product
 
 import numpy as np
 
+from plausible.cpds import TableCPD
+from plausible.models import BayesianNetwork
+
+#: A few rows with gaps, a graph for them, and what an oracle must know of it.
+ROWS = np.array([[0, 0, -1], [0, -1, 0], [1, 1, 2], [-1, 1, 2], [-1, -1, 1], [1, 0, -1]])
+GRAPH = BayesianNetwork(
+    TableCPD("a", [0.5, 0.5]),
+    TableCPD("b", [[0.5, 0.5]] * 2, ["a"]),
+    TableCPD("c", np.full((2, 2, 3), 1 / 3), ["b", "a"]),
+)
+SIZES, SCOPES = [2, 2, 3], [(0,), (0, 1), (1, 0, 2)]
+
+
+def columns(rows, names="abc"):
+    """Rows of codes as columns with None."""
+    return {name: [None if code < 0 else int(code) for code in rows[:, v]] for v, name in enumerate(names)}
+
 
 def log_marginal(rows, scopes, alphas, is_set=None):
     """log P(complete rows): each row predicted from those before it, (N + α) / (N_u + α_u) for each family."""

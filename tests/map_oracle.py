@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
+import numpy as np
+import pytest
+
+from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.variables import Evidence, Variable
 
@@ -26,6 +30,20 @@ def log_products(factors):
 def largest(factors):
     """The largest logarithm of a product."""
     return max(log_products(factors)[1].values())
+
+
+def assert_certified(engine, factors):
+    """A value is at most the best, which is at most the value and its error; where it says exact it is the best."""
+    expected = largest(factors)
+    try:
+        best = engine.best(factors, NO_EVIDENCE)
+    except ImpossibleEvidence:
+        assert expected == -math.inf
+        return
+    error = math.inf if best.info.error is None else best.info.error
+    assert best.log_probability <= expected + 1e-9
+    assert best.log_probability == -math.inf or expected <= best.log_probability + error + 1e-9
+    assert not best.info.exact or best.log_probability == pytest.approx(expected, abs=1e-8)
 
 
 def random_factors(rng, *, zeros=0.0, max_arity=3):

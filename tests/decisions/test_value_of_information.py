@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 import plausible as pb
 from decision_examples import surveyed
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.information import value
+from plausible.decisions.information import ranking
 from plausible.decisions.information.observing import observing
-from plausible.decisions.information.value import action_changes, rank_observations, value_of_information
+from plausible.decisions.information.ranking import rank_observations
+from plausible.decisions.information.value import action_changes, value_of_information
 from plausible.decisions.solving.problem import Task, read_problem, read_structure
 from plausible.decisions.solving.solution import FoundRules, finish
 from plausible.decisions.structure.edits import with_optional_observation
@@ -160,7 +161,7 @@ def test_the_ranking_falls_back_to_single_solutions_where_the_tree_is_too_large(
     def too_large(*_):
         raise TooLarge("no")
 
-    monkeypatch.setattr(value, "seen_tables", too_large)
+    monkeypatch.setattr(ranking, "seen_tables", too_large)
     assert [v.value for v in rank_observations(surveyed()).values] == pytest.approx([v.value for v in expected.values])
 
 
@@ -336,13 +337,13 @@ def test_observations_that_are_worth_the_same_keep_their_order_whatever_their_la
     reading = [[0.9, 0.1], [0.1, 0.9]]
     coins = [pb.TableCPD("coin", [0.5, 0.5]), *(pb.TableCPD(name, reading, ["coin"]) for name in "AB")]
     diagram = InfluenceDiagram(coins, [Decision("call", 2)], [Utility(["coin", "call"], [[1.0, 0.0], [0.0, 1.0]])])
-    exact = value._values
+    exact = ranking._values
 
     def noisy(*args):
         found, is_exact = exact(*args)
         return {name: value + noise.get(name, 0.0) for name, value in found.items()}, is_exact
 
-    monkeypatch.setattr(value, "_values", noisy)
+    monkeypatch.setattr(ranking, "_values", noisy)
     for names in ("AB", "BA"):
         told = rank_observations(diagram, candidates=list(names)).values
         assert [value.variables for value in told] == [(name,) for name in names]

@@ -9,7 +9,7 @@ import pytest
 
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
-from plausible.inference.approximate import expected_counts
+from plausible.inference.approximate_counts import expected_counts
 from plausible.inference.buckets.mini_buckets import MiniBuckets
 from plausible.inference.engines import JunctionTree
 from plausible.inference.info import QueryInfo

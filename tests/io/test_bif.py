@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from random_networks import NASTY_WORDS, random_network, random_notes
+from random_networks import NASTY_WORDS, random_network
 from tests.io.text_samples import check_refused
 
 from benchmark_networks import READ, benchmark_text
@@ -19,7 +19,6 @@ from plausible.factors import Factor
 from plausible.io.bif import format_bif, parse_bif
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
 from plausible.variables import Variable
-from seeds import few_of
 
 TWO = """network test {}
 variable A { type discrete [ 2 ] { a0, a1 }; }
@@ -290,21 +289,6 @@ def test_what_is_written_for_a_small_network():
         "probability ( sky ) {\n  table 0.25, 0.75;\n}\n"
         "probability ( hot_ | sky ) {\n  (clear) 0.5, 0.5;\n  (_table) 0.1, 0.9;\n}\n"
     )
-
-
-@pytest.mark.parametrize("seed", few_of(10, 60))
-def test_reading_what_was_written_gives_the_same_network(seed):
-    """Names, states of any type, their order, every bit of the numbers, and the notes."""
-    rng = np.random.default_rng(seed)
-    network = random_network(rng, num_variables=int(rng.integers(1, 9)))
-    network = network.with_notes(random_notes(rng, network))
-    again = parse_bif(format_bif(network))
-    assert again == network
-    assert list(again.variables) == list(network.variables)
-    assert again.notes == network.notes
-    for name, variable in network.variables.items():
-        read = again.variables[name].states
-        assert [(type(state), state) for state in read] == [(type(state), state) for state in variable.states]
 
 
 @pytest.mark.parametrize("name", ["", *NASTY_WORDS, "unknown", "a\rb", "\x00", "plausible_name"])

@@ -28,7 +28,7 @@ from plausible.inference.relevance import reduce_states
 from plausible.models import BayesianNetwork
 from plausible.models.causes import _joined, _Step, decompose, read_causes
 from plausible.models.lowering import lower
-from plausible.models.network_parts import requisite
+from plausible.models.requisite import requisite
 from plausible.variables import Evidence, Variable, likelihood
 from seeds import few_of
 

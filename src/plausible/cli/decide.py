@@ -15,14 +15,9 @@ from plausible.cli.source import read_model
 from plausible.cli.terminal import progress_bar
 from plausible.decisions import InfluenceDiagram
 from plausible.decisions.information.planning import Act, ObservationPlan, PlanNode, observation_plan
+from plausible.decisions.information.ranking import InformationValue, rank_observations
 from plausible.decisions.information.subsets import ChoiceState, Limits, ObservationChoice, choose_observations
-from plausible.decisions.information.value import (
-    InformationValue,
-    ValueOfInformation,
-    rank_observations,
-    value_of_control,
-    value_of_information,
-)
+from plausible.decisions.information.value import ValueOfInformation, value_of_control, value_of_information
 from plausible.decisions.sensitivity.comparison import ActionComparison, compare_actions
 from plausible.decisions.sensitivity.numbers import VariationState
 from plausible.decisions.sensitivity.thresholds import StrategyStability, strategy_stability

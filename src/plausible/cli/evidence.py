@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from json import dumps
 from typing import Any, NamedTuple
 
-from plausible.base.remedies import Remedy
+from plausible.base.remedies import Argument, Remedy
 from plausible.cli.commands import hyphenated
 from plausible.errors import InvalidArgument, InvalidEvidence, NotSupported, UnknownVariable, close_match, suggestion
 from plausible.inference.engine_mistakes import engine_kinds
@@ -293,8 +293,9 @@ def _made(name: str, kind: Any, options: str) -> Any:
     except TypeError:
         raise InvalidArgument(f"{name} does not take {options!r}: a value is of the wrong kind.") from None
     except InvalidArgument as error:
-        changes = (change for remedy in error.remedies for change in remedy.changes if change.name in given)
-        meant = [Remedy(f"write --engine '{name}:{one.name}={dumps(one.value)}'") for one in changes]
+        changes = [each for remedy in error.remedies for each in remedy.changes if isinstance(each, Argument)]
+        lists = [f"{each.name}={dumps(each.value)}" for each in changes if each.name in given]
+        meant = [Remedy(f"write --engine '{name}:{listed}'") for listed in lists]
         raise InvalidArgument(*error.args, remedies=meant or error.remedies) from None
 
 

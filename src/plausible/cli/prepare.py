@@ -18,7 +18,7 @@ from plausible.data.discretization import Discretizer
 from plausible.data.sources import WHOLE_NUMBER
 from plausible.data.table import Table, state_columns
 from plausible.errors import InvalidArgument, counted, suggestion
-from plausible.learn.missingness.fillers import table_cells
+from plausible.learn.missingness.cells import table_cells
 from plausible.learn.missingness.imputation import ImputationMethod, impute, multiple_imputation
 from plausible.models import BayesianNetwork
 

@@ -17,7 +17,7 @@ from plausible.decisions.solving.solution import Solution
 from plausible.decisions.structure import relevance
 from plausible.decisions.trees import tree
 from plausible.graphs.text import dot_quoted
-from plausible.models.network_parts import title_of
+from plausible.models.shown_parts import title_of
 from plausible.variables.evidence import EvidenceLike
 from plausible.variables.variable import states_cell
 

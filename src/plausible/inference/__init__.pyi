@@ -11,11 +11,11 @@ from plausible.inference import sensitivity as sensitivity
 from plausible.inference import variational as variational
 from plausible.inference.approximate import ApproximateEngine as ApproximateEngine
 from plausible.inference.approximate import Beliefs as Beliefs
-from plausible.inference.approximate import ExpectedCounts as ExpectedCounts
 from plausible.inference.approximate import FactorEngine as FactorEngine
-from plausible.inference.approximate import ImpossibleRow as ImpossibleRow
 from plausible.inference.approximate import ResumableEngine as ResumableEngine
-from plausible.inference.approximate import expected_counts as expected_counts
+from plausible.inference.approximate_counts import ExpectedCounts as ExpectedCounts
+from plausible.inference.approximate_counts import ImpossibleRow as ImpossibleRow
+from plausible.inference.approximate_counts import expected_counts as expected_counts
 from plausible.inference.approximate_map import approximate_map as approximate_map
 from plausible.inference.approximate_samples import DrawnStates as DrawnStates
 from plausible.inference.approximate_samples import EvidenceNotSeen as EvidenceNotSeen

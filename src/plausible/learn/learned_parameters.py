@@ -32,7 +32,7 @@ from plausible.learn.estimation.priors import Estimate, PriorLike, Unseen, is_no
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.expectations import FamilyCounts
 from plausible.models import BayesianNetwork
-from plausible.models.network_parts import learned_html, title_of
+from plausible.models.shown_parts import learned_html, title_of
 from plausible.variables import State
 
 

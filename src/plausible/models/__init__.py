@@ -16,7 +16,7 @@ from plausible.models.log_linear import (
     metric_network,
 )
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.network_parts import Notes, VariableNotes
+from plausible.models.notes import Notes, VariableNotes
 from plausible.models.satisfiability import CNF, Literal
 from plausible.models.sequences.boyen_koller import BoyenKoller
 from plausible.models.sequences.cpd_emissions import CPDEmission

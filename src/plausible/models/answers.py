@@ -15,7 +15,7 @@ from plausible.base.options import Seed
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data import encode_evidence
 from plausible.errors import TooLarge
-from plausible.inference.approximate import ExpectedCounts, ImpossibleRow, expected_counts
+from plausible.inference.approximate_counts import ExpectedCounts, ImpossibleRow, expected_counts
 from plausible.inference.approximate_samples import SamplingEngine
 from plausible.inference.budget import (
     ADD_EVIDENCE,
@@ -35,12 +35,7 @@ from plausible.inference.info import QueryInfo, difference
 from plausible.inference.within_budget import BestWithin
 from plausible.models.beliefs import NOTHING, Beliefs
 from plausible.models.compiled_engines import HybridEngine
-from plausible.models.compiled_model import (
-    checked_count,
-    checked_weights,
-    impossible_row,
-    named_families,
-)
+from plausible.models.compiled_model import checked_count, checked_weights, impossible_row, named_families
 from plausible.models.question import MapLimits, Question, QuestionKind, refuse_numbers_alone
 from plausible.models.ways import Named, Tables
 from plausible.variables import Assignment, EvidenceLike, State, Variable

@@ -29,24 +29,22 @@ from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.network_parts import (
-    NO_NOTES,
     ByName,
-    Notes,
     collect_variables,
     conditional_table,
     contradicted,
-    family_text,
-    network_table,
     read_cpds,
     read_inputs,
     rebuilt,
     refuse_parts,
     renamed_variables,
-    requisite,
     with_new_states,
 )
+from plausible.models.notes import NO_NOTES, Notes
 from plausible.models.number_answers import NumberAnswers
 from plausible.models.question import Parts, Question
+from plausible.models.requisite import requisite
+from plausible.models.shown_parts import family_text, network_table
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of, read_findings, settings_of
 

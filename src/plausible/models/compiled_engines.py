@@ -25,13 +25,7 @@ from plausible.inference.gaussian.regression import EvidenceWeight
 from plausible.inference.hybrid.hybrid_rows import HybridAnswers, HybridRows
 from plausible.inference.plan import Plan, plan_factors, plan_of
 from plausible.inference.posterior import read_targets
-from plausible.models.compiled_model import (
-    CompiledModel,
-    checked_weights,
-    index_of,
-    named_families,
-    unlabelled,
-)
+from plausible.models.compiled_model import CompiledModel, checked_weights, index_of, unlabelled
 from plausible.models.lowering import lower
 from plausible.models.numbers import Numbers, ancestors_of, regression_of
 from plausible.models.question import Parts, Question, QuestionKind
@@ -77,34 +71,16 @@ class ExactEngine(CompiledModel):
         rows = encode_evidence(frame, self.variables, self.place)
         return self.sums.answer_rows(rows).log_totals - self.log_normalizer
 
-    def expected_counts(
-        self,
-        frame: IntoDataFrame | Mapping[str, Sequence[Any]],
-        weights: npt.ArrayLike | None = None,
-        *,
-        families: str | Iterable[str] | None = None,
-    ) -> dict[str, Floats]:
-        """Σ over rows of P(child, parents | row): for each family an array with axes (parents..., child).
+    def _countable(self) -> Mapping[str, Scope]:
+        if not self.families:
+            raise NotSupported(
+                "A Markov network has no families to count: ask for expected counts of a Bayesian network."
+            )
+        return self.families
 
-        Parameters
-        ----------
-        families
-            The children whose families to count; a family that lies in no clique gets one. By default, all families
-            that lie in a clique; a warning names the others, such as a noisy-or with many parents, which is held as
-            small factors.
-
-        Examples
-        --------
-        >>> from plausible.cpds import TableCPD
-        >>> from plausible.models import BayesianNetwork
-        >>> engine = BayesianNetwork(
-        ...     TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"])
-        ... ).compile()
-        >>> engine.expected_counts({"B": [0, 1, 1]}, families="A")["A"].round(2)
-        array([1.56, 1.44])
-        """
-        asked = self._families(families)
-        sums = self.sums if families is None else self._with_cliques(asked)
+    def _counts(self, frame: Any, weights: npt.ArrayLike | None, asked: Mapping[str, Scope]) -> dict[str, Floats]:
+        """Those that are named all get a clique; of all families, those are counted that lie in one."""
+        sums = self.sums if asked is self.families else self._with_cliques(asked)
         cliques = sums.family_cliques(asked)
         if lost := [name for name in asked if name not in cliques]:
             warnings.warn(
@@ -112,7 +88,7 @@ class ExactEngine(CompiledModel):
                 f"{f', ... ({len(lost)} in all)' if len(lost) > 8 else ''}. "
                 f"Name those with up to {LARGEST_FAMILY} entries (families=...) to have them too.",
                 PlausibleWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         rows = encode_evidence(frame, self.variables, self.place)
         answers = sums.answer_rows(rows, weights=checked_weights(weights, len(rows)))
@@ -142,16 +118,6 @@ class ExactEngine(CompiledModel):
             cells = zip(self.variables.values(), rows[row].tolist(), strict=True)
             findings = {variable.name: variable.states[state] for variable, state in cells if state >= 0}
             raise self._impossible_row(row, findings)
-
-    def _families(self, names: str | Iterable[str] | None) -> Mapping[str, tuple[Variable, ...]]:
-        """The families of the children named, or all."""
-        if not self.families:
-            raise NotSupported(
-                "A Markov network has no families to count: ask for expected counts of a Bayesian network."
-            )
-        if names is None:
-            return self.families
-        return named_families(names, self.families, self.variables, self.place)
 
     def _row_beliefs(self, frame: Any, target: Variable) -> Floats:
         rows = encode_evidence(frame, self.variables, self.place)
@@ -276,32 +242,12 @@ class HybridEngine(CompiledModel):
         """
         return self._answers(self._rows(frame), refuse_impossible=False).log_totals
 
-    def expected_counts(
-        self,
-        frame: IntoDataFrame | Mapping[str, Sequence[Any]],
-        weights: npt.ArrayLike | None = None,
-        *,
-        families: str | Iterable[str] | None = None,
-    ) -> dict[str, Floats]:
-        """Σ over rows of P(child, parents | row), for each family of discrete variables: axes (parents..., child).
+    def _countable(self) -> dict[str, Scope]:
+        return {n: cpd.scope for n, cpd in self.cpds.items() if not any(v.is_continuous for v in cpd.scope)}
 
-        Parameters
-        ----------
-        families
-            The children whose families to count; by default all families without continuous variables.
-
-        Examples
-        --------
-        >>> from plausible import BayesianNetwork, ConditionalGaussianCPD, TableCPD
-        >>> kind = TableCPD("kind", [0.5, 0.5], states=["small", "large"])
-        >>> height = ConditionalGaussianCPD("height", [10.0, 12.0], {}, 1.0, [kind.variable])
-        >>> engine = BayesianNetwork(kind, height).compile()
-        >>> engine.expected_counts({"height": [12.0, None]}, families="kind")["kind"].round(3)
-        array([0.619, 1.381])
-        """
+    def _counts(self, frame: Any, weights: npt.ArrayLike | None, asked: Mapping[str, Scope]) -> dict[str, Floats]:
         rows = self._rows(frame)
         counted = checked_weights(weights, rows.num_rows)
-        asked = self._families(families)
         for name, scope in asked.items():
             check_size(scope, f"The family of {name!r}")
         found = self._answers(rows, groups=list(asked.values()))
@@ -309,13 +255,6 @@ class HybridEngine(CompiledModel):
 
     def _rows(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> EvidenceColumns:
         return EvidenceColumns.read(frame, self.variables, self.place)
-
-    def _families(self, names: str | Iterable[str] | None) -> dict[str, Scope]:
-        """The families of the children named, or all that can be counted."""
-        countable = {n: cpd.scope for n, cpd in self.cpds.items() if not any(v.is_continuous for v in cpd.scope)}
-        if names is None:
-            return countable
-        return named_families(names, countable, self.variables, self.place)
 
     def _answers(
         self,

@@ -17,7 +17,6 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope
 from plausible.inference.budget import Budget
-from plausible.models.network_parts import title_of, variables_table
 from plausible.models.question import (
     Model,
     Parts,
@@ -28,6 +27,7 @@ from plausible.models.question import (
     read_names,
     refuse_numbers_alone,
 )
+from plausible.models.shown_parts import title_of, variables_table
 from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
 
 if TYPE_CHECKING:
@@ -174,6 +174,45 @@ class CompiledModel(ABC):
         variable = self._target(target)
         best = self._row_beliefs(unlabelled(frame, target), variable).argmax(axis=1)
         return pd.Series([variable.states[place] for place in best], index=index_of(frame), name=target)
+
+    def expected_counts(
+        self,
+        frame: IntoDataFrame | Mapping[str, Sequence[Any]],
+        weights: npt.ArrayLike | None = None,
+        *,
+        families: str | Iterable[str] | None = None,
+    ) -> dict[str, Floats]:
+        """Σ over rows of P(child, parents | row): for each family of states an array with axes (parents..., child).
+
+        Parameters
+        ----------
+        families
+            The children whose families to count. By default, all families without continuous variables that are held
+            as a table; a warning names the others, such as a noisy-or with many parents, which is held as small
+            factors.
+
+        Examples
+        --------
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.models import BayesianNetwork
+        >>> engine = BayesianNetwork(
+        ...     TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"])
+        ... ).compile()
+        >>> engine.expected_counts({"B": [0, 1, 1]}, families="A")["A"].round(2)
+        array([1.56, 1.44])
+        """
+        countable = self._countable()
+        if families is None:
+            return self._counts(frame, weights, countable)
+        return self._counts(frame, weights, named_families(families, countable, self.variables, self.place))
+
+    @abstractmethod
+    def _countable(self) -> Mapping[str, Scope]:
+        """Name -> (parents..., child) of the families that can be counted."""
+
+    @abstractmethod
+    def _counts(self, frame: Any, weights: npt.ArrayLike | None, asked: Mapping[str, Scope]) -> dict[str, Floats]:
+        """The expected counts of some families, or of all that can be counted."""
 
     @abstractmethod
     def _row_beliefs(self, frame: Any, target: Variable) -> Floats:

@@ -15,7 +15,8 @@ from plausible.graphs.nodes import Node
 from plausible.inference.elimination import finite_peaks, log_marginalize
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.network_parts import Notes, conditional_table
+from plausible.models.network_parts import conditional_table
+from plausible.models.notes import Notes
 
 
 def to_bayesian_network(network: MarkovNetwork, triangulate: bool = False) -> BayesianNetwork:

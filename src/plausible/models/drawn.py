@@ -13,7 +13,7 @@ from plausible.graphs.base_graph import BaseGraph
 from plausible.inference.budget import Budget
 from plausible.inference.choice import EngineChoice
 from plausible.models.beliefs import Beliefs
-from plausible.models.network_parts import title_of
+from plausible.models.shown_parts import title_of
 from plausible.variables import EvidenceLike, State
 
 if TYPE_CHECKING:

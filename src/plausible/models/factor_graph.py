@@ -15,8 +15,9 @@ from plausible.models.answers import Answers
 from plausible.models.drawn import Drawn
 from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.network_parts import Notes, factors_table
+from plausible.models.notes import Notes
 from plausible.models.question import Parts
+from plausible.models.shown_parts import factors_table
 from plausible.variables import Evidence, Variable
 
 if TYPE_CHECKING:

@@ -27,8 +27,10 @@ from plausible.inference.elimination import absorb, sum_product
 from plausible.models.answers import Answers
 from plausible.models.drawn import Drawn
 from plausible.models.evidence_analyses import EvidenceAnalyses
-from plausible.models.network_parts import ByName, Notes, factors_table, renamed_variables
+from plausible.models.network_parts import ByName, renamed_variables
+from plausible.models.notes import Notes
 from plausible.models.question import Parts
+from plausible.models.shown_parts import factors_table
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 
 if TYPE_CHECKING:

@@ -1,148 +1,19 @@
-"""What a network is made of: CPDs, inputs and notes as given, rebuilt over other variables, and shown in notebooks."""
+"""What a network is made of: CPDs and inputs as given, and rebuilt over other variables."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, NoReturn, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from plausible.base.records import TextTable, html_page, num_shown, shown
+from plausible.base.records import shown
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable, shortened
 from plausible.factors import Factor
-from plausible.graphs import DAG
 from plausible.graphs.base_graph import BaseGraph
 from plausible.variables import State, Variable
-from plausible.variables.variable import states_cell
-
-
-@dataclass(frozen=True, slots=True)
-class VariableNotes:
-    """Notes on one variable: a longer label, a description, its position, and properties as text."""
-
-    label: str = ""
-    description: str = ""
-    position: tuple[float, float] | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "properties", MappingProxyType(dict(self.properties)))
-
-    def __hash__(self) -> int:
-        return hash((self.label, self.description, self.position, frozenset(self.properties.items())))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a mapping proxy can't be pickled."""
-        return VariableNotes, (self.label, self.description, self.position, dict(self.properties))
-
-
-@dataclass(frozen=True, slots=True)
-class Notes:
-    """Notes on a model. They never affect an answer or whether two models are equal.
-
-    >>> notes = Notes(name="Asia").with_variable("smoke", VariableNotes(label="Smoker?"))
-    >>> notes.of("smoke").label
-    'Smoker?'
-    """
-
-    name: str = ""
-    description: str = ""
-    reference: str = ""
-    properties: Mapping[str, str] = field(default_factory=dict)
-    variables: Mapping[str, VariableNotes] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "properties", MappingProxyType(dict(self.properties)))
-        object.__setattr__(self, "variables", MappingProxyType(dict(self.variables)))
-
-    def of(self, name: str) -> VariableNotes:
-        """The notes on a variable; empty ones where there are none."""
-        return self.variables.get(name, VariableNotes())
-
-    def with_variable(self, name: str, notes: VariableNotes) -> Notes:
-        """These notes with those on one variable replaced."""
-        return replace(self, variables={**self.variables, name: notes})
-
-    def renamed(self, names: Mapping[str, str]) -> Notes:
-        """These notes with some variables renamed."""
-        return replace(self, variables={names.get(name, name): notes for name, notes in self.variables.items()})
-
-    def __hash__(self) -> int:
-        own = (self.name, self.description, self.reference)
-        return hash((own, frozenset(self.properties.items()), frozenset(self.variables.items())))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a mapping proxy can't be pickled."""
-        return Notes, (self.name, self.description, self.reference, dict(self.properties), dict(self.variables))
-
-
-#: The notes of models that have none.
-NO_NOTES = Notes()
-
-#: Lists in a cell that are longer are cut.
-_MAX_LISTED = 12
-
-
-class NetworkLike(Protocol):
-    """A Bayesian network, as far as its table shows it."""
-
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Name -> variable."""
-
-    @property
-    def cpds(self) -> Mapping[str, CPD]:
-        """Name -> conditional distribution."""
-
-
-def network_table(network: NetworkLike) -> TextTable:
-    """A row for each variable: states, parents, kind of distribution and number of parameters."""
-    shown = list(network.variables.items())[: num_shown(len(network.variables))]
-    rows = tuple((name, states_cell(variable), *_distribution(network, name)) for name, variable in shown)
-    header = ("variable", "states", "parents", "distribution", "parameters")
-    return TextTable(header, rows, 1, len(network.variables) - len(rows))
-
-
-def _distribution(network: NetworkLike, name: str) -> tuple[str, str, str]:
-    if name not in network.cpds:
-        return ("", "input", "")
-    cpd = network.cpds[name]
-    return (_listed(cpd.parent_names), cpd.kind, str(cpd.num_parameters))
-
-
-def variables_table(variables: Collection[Variable]) -> TextTable:
-    """A row for each variable: its states."""
-    shown = list(variables)[: num_shown(len(variables))]
-    rows = tuple((variable.name, states_cell(variable)) for variable in shown)
-    return TextTable(("variable", "states"), rows, 2, len(variables) - len(rows))
-
-
-def factors_table(factors: Sequence[Factor], names: Iterable[str] | None = None) -> TextTable:
-    """A row for each factor: its name or number, its variables and number of entries."""
-    shown = factors[: num_shown(len(factors))]
-    labels = [f"factor {place + 1}" for place in range(len(shown))] if names is None else names
-    rows = tuple((label, _listed(factor.names), str(factor.size)) for label, factor in zip(labels, shown, strict=False))
-    return TextTable(("factor", "variables", "entries"), rows, 1, len(factors) - len(rows))
-
-
-def learned_html(network: NetworkLike, title: str) -> str:
-    """What was learned, in a sentence, and the network below."""
-    return html_page(title, network_table(network))
-
-
-def title_of(value: object) -> str:
-    """What a value prints as, without the brackets that it has in a shell."""
-    return repr(value).removeprefix("<").removesuffix(">")
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f", ... ({len(names)} in all)" if len(names) > _MAX_LISTED else ""
-    return f"{', '.join(names[:_MAX_LISTED])}{more}"
-
 
 PartT = TypeVar("PartT")
 
@@ -263,51 +134,6 @@ def with_new_states(variable: Variable, states: Mapping[State, State]) -> Variab
     return Variable(variable.name, [states.get(state, state) for state in variable.states])
 
 
-def family_text(cpd: CPD) -> str:
-    """P(child | parents)."""
-    given = f" | {', '.join(cpd.parent_names)}" if cpd.parent_names else ""
-    return f"P({cpd.variable.name}{given})"
-
-
 def contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:
     """The error for evidence against an intervention."""
     return ImpossibleEvidence(f"The evidence {name}={shown(finding)} contradicts do={{{name!r}: {shown(value)}}}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Requisite:
-    """What P(targets | evidence) can depend on, whatever the numbers of the network are."""
-
-    distributions: frozenset[str]  # The variables whose conditional distributions matter
-    findings: frozenset[str]  # The observed variables whose states matter
-
-
-def requisite(
-    graph: DAG, targets: Iterable[str], observed: Collection[str], weighed: Collection[str] = ()
-) -> Requisite:
-    """What a query needs, by bouncing a ball through the graph (Bayes-ball, Shachter 1998).
-
-    The ball starts at each target as if it came from a child. An unobserved variable passes a ball from a child on to
-    its parents and children, one from a parent to its children. An observed variable stops a ball from a child and
-    sends one from a parent back to its parents. The distributions of all variables that send the ball to their parents
-    are requisite: others are barren, or cut off from the targets by evidence.
-
-    Variables that are `weighed` (by soft findings) let the ball through, and send one from a parent back as well, as
-    one with an observed child would. Linear in the part of the graph that is visited.
-    """
-    known, soft = frozenset(observed), frozenset(weighed)
-    to_parents: set[str] = set()
-    to_children: set[str] = set()
-    findings: set[str] = set()
-    waiting = [(name, True) for name in targets if name not in known]  # (variable, whether from a child)
-    while waiting:
-        name, from_child = waiting.pop()
-        if name in known:
-            findings.add(name)
-        if name not in to_parents and (name in soft or from_child == (name not in known)):
-            to_parents.add(name)
-            waiting += [(str(parent), True) for parent in graph.parents(name)]
-        if name not in to_children and name not in known:
-            to_children.add(name)
-            waiting += [(str(child), False) for child in graph.children(name)]
-    return Requisite(frozenset(to_parents), frozenset(findings))

@@ -18,7 +18,7 @@ from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownVariable
 from plausible.factors.alignment import check_size
 from plausible.models.bayesian_network import BayesianNetwork
-from plausible.models.network_parts import Notes
+from plausible.models.notes import Notes
 from plausible.variables import Assignment, Variable
 
 _NEGATIONS = ("~", "¬", "-", "!")

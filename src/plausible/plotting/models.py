@@ -14,7 +14,7 @@ from plausible.graphs.base_graph import BaseGraph
 from plausible.graphs.marks import Mark
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.factor_graph import FactorGraph
-from plausible.models.network_parts import Notes
+from plausible.models.notes import Notes
 from plausible.plotting.drawing import Arc, Look, Node, arc_of, drawn
 from plausible.plotting.focus import FocusLike, View, view_of
 from plausible.plotting.graphs import look_of, picture_of_graph, strength_looks

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from bayesian_oracle import Enumerated
+from bayesian_oracle import GRAPH, ROWS, SCOPES, SIZES, Enumerated, columns
 from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
@@ -25,19 +25,6 @@ from plausible.learn.estimation.priors import K2, Dirichlet
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 from refusals import refuses
-
-ROWS = np.array([[0, 0, -1], [0, -1, 0], [1, 1, 2], [-1, 1, 2], [-1, -1, 1], [1, 0, -1]])
-GRAPH = BayesianNetwork(
-    TableCPD("a", [0.5, 0.5]),
-    TableCPD("b", [[0.5, 0.5]] * 2, ["a"]),
-    TableCPD("c", np.full((2, 2, 3), 1 / 3), ["b", "a"]),
-)
-SIZES, SCOPES = [2, 2, 3], [(0,), (0, 1), (1, 0, 2)]
-
-
-def columns(rows, names="abc"):
-    """Rows of codes as columns with None."""
-    return {name: [None if code < 0 else int(code) for code in rows[:, v]] for v, name in enumerate(names)}
 
 
 def alphas(value):

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bayesian_oracle import Enumerated, log_marginal
+from bayesian_oracle import GRAPH, ROWS, SCOPES, SIZES, Enumerated, columns, log_marginal
 from completion_oracle import incomplete_table, posteriors
 from network_oracle import random_network
 from plausible.cpds import TableCPD
@@ -30,13 +30,6 @@ from plausible.models import BayesianNetwork
 from plausible.search.chains import ChainLengths
 from refusals import refuses
 
-ROWS = np.array([[0, 0, -1], [0, -1, 0], [1, 1, 2], [-1, 1, 2], [-1, -1, 1], [1, 0, -1]])
-GRAPH = BayesianNetwork(
-    TableCPD("a", [0.5, 0.5]),
-    TableCPD("b", [[0.5, 0.5]] * 2, ["a"]),
-    TableCPD("c", np.full((2, 2, 3), 1 / 3), ["b", "a"]),
-)
-SIZES, SCOPES = [2, 2, 3], [(0,), (0, 1), (1, 0, 2)]
 PRIOR = {"a": Dirichlet([2.0, 1.0]), "b": Dirichlet(0.5), "c": Dirichlet([0.7, 1.0, 1.5])}
 SHORT = ChainLengths(num_draws=20, num_chains=2, burn_in=0, thin=1)
 
@@ -45,11 +38,6 @@ def alphas():
     """The pseudo-counts of `PRIOR`."""
     shapes = [(2,), (2, 2), (2, 2, 3)]
     return [np.broadcast_to(a, s) + 0.0 for a, s in zip(([2.0, 1.0], 0.5, [0.7, 1.0, 1.5]), shapes, strict=True)]
-
-
-def columns(rows, names="abc"):
-    """Rows of codes as columns with None."""
-    return {name: [None if code < 0 else int(code) for code in rows[:, v]] for v, name in enumerate(names)}
 
 
 def table_with_settings(rows=ROWS):

@@ -13,6 +13,9 @@ from plausible.decisions.information.planning import ObservationPlan as Observat
 from plausible.decisions.information.planning import PlanStart as PlanStart
 from plausible.decisions.information.planning import count_plans as count_plans
 from plausible.decisions.information.planning import observation_plan as observation_plan
+from plausible.decisions.information.ranking import InformationValue as InformationValue
+from plausible.decisions.information.ranking import ObservationRanking as ObservationRanking
+from plausible.decisions.information.ranking import rank_observations as rank_observations
 from plausible.decisions.information.samples import SampleOptions as SampleOptions
 from plausible.decisions.information.samples import SampleState as SampleState
 from plausible.decisions.information.samples import ValueOfSample as ValueOfSample
@@ -23,8 +26,5 @@ from plausible.decisions.information.subsets import ObservationChoice as Observa
 from plausible.decisions.information.subsets import choose_observations as choose_observations
 from plausible.decisions.information.value import ActionChange as ActionChange
 from plausible.decisions.information.value import AlreadySeen as AlreadySeen
-from plausible.decisions.information.value import InformationValue as InformationValue
-from plausible.decisions.information.value import ObservationRanking as ObservationRanking
 from plausible.decisions.information.value import ValueOfControl as ValueOfControl
 from plausible.decisions.information.value import ValueOfInformation as ValueOfInformation
-from plausible.decisions.information.value import rank_observations as rank_observations

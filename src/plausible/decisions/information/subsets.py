@@ -16,7 +16,8 @@ from plausible.base.records import Result, TextTable, format_number, record
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import observing, read_candidates, seen_tables
-from plausible.decisions.information.value import InformationValue, gain
+from plausible.decisions.information.ranking import InformationValue
+from plausible.decisions.information.value import gain
 from plausible.decisions.solving.problem import SolvingOptions
 from plausible.decisions.solving.solve import Asked
 from plausible.decisions.totals import utility_rounding

@@ -16,7 +16,7 @@ from plausible.learn.estimation.families import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.gradients.space import Objective, ObservedLikelihood, ParameterSpace
 from plausible.models import BayesianNetwork
-from plausible.models.network_parts import learned_html, title_of
+from plausible.models.shown_parts import learned_html, title_of
 from plausible.search.ascent import AscentLike, AscentState, ascent_step, init_ascent, read_ascent
 from plausible.search.run import CONVERGED, Clock, HasRun, Run, Stops, best_run, iterate
 

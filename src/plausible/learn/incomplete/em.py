@@ -37,7 +37,7 @@ from plausible.learn.incomplete.starts_and_stops import (
     warn_of_symmetry,
 )
 from plausible.models import BayesianNetwork
-from plausible.models.network_parts import learned_html, title_of
+from plausible.models.shown_parts import learned_html, title_of
 from plausible.search.run import Clock, HasRun, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 

@@ -18,7 +18,7 @@ from plausible.data.statistics import Counts, Request, Stack, Statistics, counte
 from plausible.engine.batch import PreparedRows
 from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
-from plausible.inference.approximate import ImpossibleRow, expected_counts
+from plausible.inference.approximate_counts import ImpossibleRow, expected_counts
 from plausible.inference.budget import refuse_large_families
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.engines import Engine, check_engine

@@ -17,7 +17,7 @@ from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.expectations import FamilyCounts
-from plausible.learn.missingness.fillers import incomplete_rows, table_cells
+from plausible.learn.missingness.cells import incomplete_rows, table_cells
 from plausible.learn.scores.score import FamilyScores, Score, check_family
 from plausible.variables import Variable
 

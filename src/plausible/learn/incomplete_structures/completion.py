@@ -37,7 +37,7 @@ from plausible.learn.scores.penalized import BIC, LogLikelihood
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
-from plausible.models.network_parts import learned_html, title_of
+from plausible.models.shown_parts import learned_html, title_of
 from plausible.search.run import Clock, HasRun, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 

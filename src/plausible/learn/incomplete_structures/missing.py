@@ -46,7 +46,8 @@ from plausible.learn.incomplete_structures.structural_em import (
     sem_step,
     sem_update,
 )
-from plausible.learn.missingness.fillers import by_draw, incomplete_rows
+from plausible.learn.missingness.cells import incomplete_rows
+from plausible.learn.missingness.fillers import by_draw
 from plausible.learn.missingness.mcar_tests import fit_gaussian
 from plausible.learn.scores.gaussian import ConditionalGaussian, GaussianScore
 from plausible.learn.scores.score import FamilyScores, Score

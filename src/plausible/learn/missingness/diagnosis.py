@@ -16,7 +16,7 @@ from plausible.cpds import CPD
 from plausible.data.table import Table, TableLike, state_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.inference.gaussian.rows import same_rows
-from plausible.learn.missingness.fillers import Mask, missing_cells, with_columns
+from plausible.learn.missingness.cells import Mask, missing_cells, with_columns
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 

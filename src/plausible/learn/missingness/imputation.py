@@ -21,8 +21,8 @@ from plausible.errors import InvalidArgument, UnknownVariable, counted, suggesti
 from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.priors import FLAT_PRIOR, PriorLike
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
+from plausible.learn.missingness.cells import Mask, fill_cells, missing_cells
 from plausible.learn.missingness.fillers import (
-    Mask,
     by_best_completion,
     by_default,
     by_draw,
@@ -31,9 +31,7 @@ from plausible.learn.missingness.fillers import (
     by_median,
     by_most_probable,
     by_uniform,
-    fill_cells,
     from_column,
-    missing_cells,
     network_table,
 )
 from plausible.models import BayesianNetwork

@@ -15,8 +15,8 @@ from plausible.errors import InvalidArgument
 from plausible.inference.gaussian.rows import same_rows
 from plausible.learn.incomplete.gaussian_rows import PatternRows
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest
+from plausible.learn.missingness.cells import Mask, table_cells
 from plausible.learn.missingness.diagnosis import INDICATOR, indicators
-from plausible.learn.missingness.fillers import Mask, table_cells
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 from plausible.variables import Variable
 

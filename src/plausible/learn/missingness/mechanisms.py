@@ -15,7 +15,7 @@ from plausible.base.arrays import Floats
 from plausible.base.options import Seed, generator_of
 from plausible.data.table import Table, TableLike, state_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted
-from plausible.learn.missingness.fillers import Mask, hide_cells, table_cells
+from plausible.learn.missingness.cells import Mask, hide_cells, table_cells
 from plausible.variables import State, Variable
 
 #: Missing completely at random, at random, or not at random (Rubin 1976).

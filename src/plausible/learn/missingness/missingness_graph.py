@@ -14,8 +14,8 @@ from plausible.base.records import Result, record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable, counted, suggestion
 from plausible.graphs import CausalGraph
+from plausible.learn.missingness.cells import table_cells
 from plausible.learn.missingness.diagnosis import INDICATOR
-from plausible.learn.missingness.fillers import table_cells
 from plausible.learn.missingness.mechanisms import MissingnessKind
 
 Criterion: TypeAlias = Literal["MCAR", "MAR", "separate indicators", "ordered factorization", "direct", "none"]

@@ -10,8 +10,8 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, format_number, record
 from plausible.decisions.information.chains.tables import ChainProblem, ChainScope, Rewards, read_chain_problem
+from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.subsets import Limits
-from plausible.decisions.information.value import InformationValue
 from plausible.models import BayesianNetwork
 from plausible.variables.evidence import EvidenceLike
 
