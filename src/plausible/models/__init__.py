@@ -19,6 +19,7 @@ from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes, VariableNotes
 from plausible.models.satisfiability import CNF, Literal
 from plausible.models.sequences.boyen_koller import BoyenKoller
+from plausible.models.sequences.chain_families import coupled_hmm, factorial_hmm
 from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
 from plausible.models.sequences.emissions import CategoricalEmission, Emission, ProductEmission
@@ -62,6 +63,8 @@ __all__ = [
     "chain_rule_network",
     "compare",
     "constant_velocity",
+    "coupled_hmm",
+    "factorial_hmm",
     "factorizes",
     "grid",
     "ising",

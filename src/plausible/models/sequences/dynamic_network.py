@@ -111,7 +111,8 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
     def graph(self) -> DAG:
         """The graph of a slice and what it depends on in slices before: "X[-1]" is X one step before."""
         edges = [(str(parent), child) for parent, child in self._edges()]
-        lags = sorted({parent for parent, _ in self._edges() if parent.lag}, key=lambda one: -one.lag)
+        before = dict.fromkeys(parent for parent, _ in self._edges() if parent.lag)
+        lags = sorted(before, key=lambda one: -one.lag)
         return DAG(edges, nodes=[*map(str, lags), *self._template.variables])
 
     @property
