@@ -465,6 +465,24 @@ def test_messages_in_learning_are_those_of_the_engine(engine, seed):
         assert gradient == pytest.approx(kept.linear - kept.total * kept.design.expected(beliefs), abs=1e-3)
 
 
+def test_a_scope_within_others_is_read_from_the_one_that_it_was_merged_into():
+    """AB lies in ABC, and so in ABCE, and in ABD, which believe different things of it: the slope is the value's."""
+    scopes = (("A", "B"), ("A", "B", "C"), ("A", "B", "D"), ("A", "B", "C", "E"), ("C", "D"))
+    rng = np.random.default_rng(1)
+    tables = [rng.normal(size=(2,) * len(scope)) for scope in scopes]
+    features = [
+        pb.Feature(scope, table, name=str(n)) for n, (scope, table) in enumerate(zip(scopes, tables, strict=True))
+    ]
+    design = Design.of(features, {name: pb.Variable(name, 2) for name in "ABCDE"})
+    frame = pd.DataFrame(rng.integers(0, 2, (20, 5)), columns=list("ABCDE"))
+    statistics = pb.data.TableStatistics(pb.Table.read(frame, design.variables))
+    goal = read_objective("likelihood").on(Sample.of(design, statistics, pb.LoopyBP(tolerance=1e-13)))
+    point = rng.normal(size=len(features))
+    steps = 1e-5 * np.eye(len(features))
+    slopes = [(goal.at(point + step)[0] - goal.at(point - step)[0]) / 2e-5 for step in steps]
+    assert goal.at(point)[1] == pytest.approx(slopes, abs=1e-5)
+
+
 def test_pseudolikelihood_of_the_whole_distribution_recovers_its_weights():
     """Three ±1 variables in a clique, each assignment weighted by its probability: near-copies do no harm then."""
     sign = (-1.0, 1.0)

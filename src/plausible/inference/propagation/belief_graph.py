@@ -46,6 +46,26 @@ def read_clusters(problem: Problem) -> Clusters:
 
     The product stays the same, and what was a tree but for such factors becomes one.
     """
+    return _merged(_ties(problem)[0])
+
+
+def hosts_of(problem: Problem) -> Ints:
+    """For each factor the one of `read_clusters` that it is merged into, itself if none; -1 if it is part of a field.
+
+    >>> from plausible.factors import Factor
+    >>> from plausible.variables import Evidence
+    >>> factors = [Factor(dict.fromkeys(scope, 2), np.ones((2,) * len(scope))) for scope in ("AB", "ABC", "C", "CD")]
+    >>> hosts_of(Problem.of(factors, Evidence({}, {}, {}))).tolist()
+    [1, 1, -1, 3]
+    """
+    ties, numbers = _ties(problem)
+    hosts = np.full(len(problem.factors), -1)
+    hosts[numbers] = numbers[_hosts(ties)]
+    return hosts
+
+
+def _ties(problem: Problem) -> tuple[Clusters, Ints]:
+    """The factors of several variables as they are, those of one in its field; and which these are."""
     is_wide = problem.sizes[problem.scopes] > 1
     owners = np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts))
     arities = np.bincount(owners, is_wide, minlength=len(problem.factors)).astype(np.int64)
@@ -66,15 +86,19 @@ def read_clusters(problem: Problem) -> Clusters:
         starts_of(lengths[is_tie]),
         logs[~is_alone],
     )
-    return _merged(ties)
+    return ties, np.flatnonzero(is_tie)
+
+
+def _hosts(clusters: Clusters) -> Ints:
+    hosts = np.arange(clusters.num_factors)
+    find_hosts(clusters.scope_starts, clusters.scopes, *clusters.around(), hosts)
+    return hosts
 
 
 def _merged(clusters: Clusters) -> Clusters:
     """The same product without factors within others."""
-    numbers = np.arange(clusters.num_factors)
-    hosts = numbers.copy()
-    find_hosts(clusters.scope_starts, clusters.scopes, *clusters.around(), hosts)
-    is_host = hosts == numbers
+    hosts = _hosts(clusters)
+    is_host = hosts == np.arange(clusters.num_factors)
     if is_host.all():
         return clusters
     logs = clusters.logs.copy()

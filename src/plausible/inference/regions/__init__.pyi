@@ -2,6 +2,7 @@
 from plausible.inference.regions.convex_propagation import ConvexBP as ConvexBP
 from plausible.inference.regions.counting_numbers import ConvexSplit as ConvexSplit
 from plausible.inference.regions.counting_numbers import CountingNumbers as CountingNumbers
+from plausible.inference.regions.counting_numbers import bethe_counts as bethe_counts
 from plausible.inference.regions.counting_numbers import bethe_like_counts as bethe_like_counts
 from plausible.inference.regions.counting_numbers import convex_split as convex_split
 from plausible.inference.regions.counting_numbers import covering_counts as covering_counts

@@ -16,12 +16,10 @@ from plausible.inference.engine_bases import RoundState
 from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.regions.counting_numbers import (
+    CONVEX_COUNTS,
     ConvexSplit,
     CountingNumbers,
-    bethe_like_counts,
     convex_split,
-    covering_counts,
-    tree_counts,
 )
 from plausible.inference.regions.region_graph import colors_of
 
@@ -134,13 +132,6 @@ def log_sums(values: Floats, starts: Ints) -> Floats:
         return np.asarray(np.log(sums) + safe)
 
 
-_MAKERS: dict[str, Callable[[Problem], CountingNumbers]] = {
-    "bethe-like": bethe_like_counts,
-    "covering": covering_counts,
-    "trees": tree_counts,
-}
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ConvexState(RoundState):
     """All messages after some rounds; the residual is of beliefs about factors, in a turn of the last round."""
@@ -190,15 +181,15 @@ class ConvexBP(ResumableEngine[ConvexState]):
     max_steps: int = 5000
 
     def __post_init__(self) -> None:
-        if not callable(self.counts) and not (isinstance(self.counts, str) and self.counts in _MAKERS):
-            known = ", ".join(map(repr, _MAKERS))
+        if not callable(self.counts) and not (isinstance(self.counts, str) and self.counts in CONVEX_COUNTS):
+            known = ", ".join(map(repr, CONVEX_COUNTS))
             raise InvalidArgument(f"counts={self.counts!r} must be one of {known}, or a function of a problem.")
         check_number("tolerance", self.tolerance, least=0)
         check_count("max_steps", self.max_steps, 1)
 
     def init(self, problem: Problem) -> ConvexState:
         """Nothing taken yet."""
-        maker = self.counts if callable(self.counts) else _MAKERS[self.counts]
+        maker = self.counts if callable(self.counts) else CONVEX_COUNTS[self.counts]
         layout = lay_out_convex(problem, maker(problem))
         state = ConvexState(layout, problem.logs, np.zeros(layout.num_messages))
         return state if problem.variables else state.at_rest(is_contradictory=False)

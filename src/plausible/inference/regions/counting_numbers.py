@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
 from plausible.inference.problem import Problem
-from plausible.inference.propagation.belief_graph import tree_weights
+from plausible.inference.propagation.belief_graph import hosts_of, tree_weights
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -65,6 +66,15 @@ def covering_counts(problem: Problem) -> CountingNumbers:
     return CountingNumbers(counts, np.maximum(1 - _degrees(problem, counts), 0.0), is_upper=True)
 
 
+def bethe_counts(problem: Problem) -> CountingNumbers:
+    """c_f = 1 and c_v = 1 - the factors of v, 0 for factors within others: those of loopy belief propagation.
+
+    The entropy is the true one on trees; on most graphs with cycles it is not convex.
+    """
+    counts = (hosts_of(problem) == np.arange(len(problem.factors))).astype(np.float64)
+    return CountingNumbers(counts, 1 - _degrees(problem, counts))
+
+
 def tree_counts(problem: Problem, num_trees: int = 30, seed: int = 0) -> CountingNumbers:
     """c_f = the share of random trees that have f (Wainwright, Jaakkola & Willsky 2005): the entropy is too high."""
     counts = tree_weights(problem, num_trees, seed)
@@ -105,6 +115,14 @@ def bethe_like_counts(problem: Problem) -> CountingNumbers:
     found = linprog(-unit, **rows, method="highs-ipm")
     numbers = np.asarray(counts @ np.asarray(found.x))
     return CountingNumbers(numbers, 1 - _degrees(problem, numbers))
+
+
+#: The convex ones by their names.
+CONVEX_COUNTS: Mapping[str, Callable[[Problem], CountingNumbers]] = {
+    "bethe-like": bethe_like_counts,
+    "covering": covering_counts,
+    "trees": tree_counts,
+}
 
 
 def convex_split(problem: Problem, counts: CountingNumbers) -> ConvexSplit:

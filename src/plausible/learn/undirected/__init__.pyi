@@ -1,5 +1,6 @@
 # Which file has which name of this folder: see plausible.base.lazy_names.
 from plausible.learn.undirected.climbing import PartialEM as PartialEM
+from plausible.learn.undirected.constrained_entropy import ConstrainedEntropy as ConstrainedEntropy
 from plausible.learn.undirected.contrastive import ContrastiveDivergence as ContrastiveDivergence
 from plausible.learn.undirected.crf import FieldFit as FieldFit
 from plausible.learn.undirected.crf import learn_crf as _learn_crf

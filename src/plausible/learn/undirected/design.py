@@ -181,33 +181,7 @@ class Design:
         """
         from scipy.sparse import csr_array
 
-        coordinate_of: dict[Any, int] = {}
-        pieces = []
-        for scope in self.scopes:
-            sizes = [int(self.sizes[place]) for place in scope]
-            cells = np.stack(np.unravel_index(np.arange(int(np.prod(sizes))), sizes), axis=1)
-            keys = [tuple((p, c) for p, c in zip(scope, cell, strict=True) if c) for cell in cells.tolist()]
-            numbers = [coordinate_of.setdefault(key, len(coordinate_of)) for key in keys]
-            differences: Floats = np.ones((1, 1))
-            for size in sizes:
-                step = np.eye(size)
-                step[1:, 0] = -1.0
-                differences = np.asarray(np.kron(differences, step), dtype=np.float64)
-            pieces.append((np.array(numbers), differences))
-        rows = [np.repeat(numbers, numbers.size) for numbers, _ in pieces]
-        columns = [
-            np.tile(np.arange(start, start + n.size), n.size)
-            for (n, _), start in zip(pieces, self.starts[:-1], strict=True)
-        ]
-        values = [differences.ravel() for _, differences in pieces]
-        shape = (max(1, len(coordinate_of)), self.num_entries)
-        if not pieces:
-            return csr_array((0, self.num_weights))
-        transform = csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
-        is_kept = np.ones(shape[0], dtype=bool)
-        if () in coordinate_of:
-            is_kept[coordinate_of[()]] = False
-        return csr_array((transform @ self.matrix)[is_kept])
+        return csr_array(interaction_transform(self.scopes, self.sizes)[0][1:] @ self.matrix)
 
     def dimension(self) -> int:
         """How many weights are free: the rank of the features together with the constant, less one.
@@ -221,6 +195,55 @@ class Design:
         if min(dense.shape) == 0:
             return 0
         return int(np.linalg.matrix_rank(dense))
+
+
+def interaction_transform(
+    scopes: Iterable[Scope], sizes: Ints, owners: Sequence[int] | None = None
+) -> tuple[csr_array, list[tuple[tuple[int, int], ...]]]:
+    """Coordinates x entries: functions of tables' entries in terms of 1[x_U = u], u without first states.
+
+    Its transpose tells tables from the means of 1[x_U = u], whatever they are: tables that add up to the mean of the
+    first coordinate, the constant, and agree where they share coordinates.
+
+    Parameters
+    ----------
+    owners
+        Of each scope who has its coordinates for all U of several variables, so that scopes of other owners agree with
+        it on single variables only; one owner of all where left out.
+
+    Returns
+    -------
+    tuple[csr_array, list]
+        The matrix, and (variable, state) pairs of each coordinate.
+    """
+    from scipy.sparse import csr_array
+
+    coordinate_of: dict[Any, int] = {(): 0}
+    indicators: list[tuple[tuple[int, int], ...]] = [()]
+    rows, columns, values = list[Any](), list[Any](), list[Any]()
+    start = 0
+    for number, scope in enumerate(scopes):
+        shape = [int(sizes[place]) for place in scope]
+        cells = np.stack(np.unravel_index(np.arange(int(np.prod(shape))), shape), axis=1)
+        numbers = np.empty(len(cells), dtype=np.int64)
+        for at, cell in enumerate(cells.tolist()):
+            indicator = tuple((p, c) for p, c in zip(scope, cell, strict=True) if c)
+            key = (owners[number], indicator) if owners and len(indicator) > 1 else indicator
+            numbers[at] = coordinate_of.setdefault(key, len(coordinate_of))
+            if len(coordinate_of) > len(indicators):
+                indicators.append(indicator)
+        differences: Floats = np.ones((1, 1))
+        for size in shape:
+            step = np.eye(size)
+            step[1:, 0] = -1.0
+            differences = np.asarray(np.kron(differences, step), dtype=np.float64)
+        at_rows, at_columns = np.nonzero(differences)
+        rows.append(numbers[at_rows])
+        columns.append(start + at_columns)
+        values.append(differences[at_rows, at_columns])
+        start += len(cells)
+    triple = [np.concatenate(part) if part else np.empty(0) for part in (values, rows, columns)]
+    return csr_array((triple[0], (triple[1], triple[2])), shape=(len(indicators), start)), indicators
 
 
 def read_features(features: Iterable[Any]) -> list[Feature]:

@@ -13,6 +13,7 @@ from plausible.errors import ImpossibleEvidence
 from plausible.inference.engines import Engine
 from plausible.inference.info import Estimate
 from plausible.inference.problem import Problem
+from plausible.inference.propagation.belief_graph import hosts_of
 from plausible.inference.propagation.belief_messages import MessageState, factor_beliefs, variable_beliefs
 from plausible.inference.propagation.belief_propagation import SumProductEngine
 from plausible.learn.undirected.design import Design
@@ -109,14 +110,12 @@ def _message_reader(design: Design, problem: Problem, state: MessageState) -> cs
 
     graph, place_of, names = state.graph, problem.place_of, list(design.variables)
     members = graph.edges["variable"][graph.members]
-    held: dict[int, list[int]] = {}
     hosts = [
         tuple(members[first:last].tolist())
         for first, last in zip(*(graph.factors[k] for k in ("first", "last")), strict=True)
     ]
-    for number, host in enumerate(hosts):
-        for variable in host:
-            held.setdefault(variable, []).append(number)
+    host_of = hosts_of(problem)  # of each scope, by its number in the problem; the graph has hosts only
+    homes = (np.cumsum(host_of == np.arange(host_of.size)) - 1)[host_of]
     sizes, rows, columns = problem.sizes, list[Any](), list[Any]()
     for number, scope in enumerate(design.scopes):
         wide = [place_of[names[place]] for place in scope if design.sizes[place] > 1]
@@ -127,7 +126,7 @@ def _message_reader(design: Design, problem: Problem, state: MessageState) -> cs
             rows.append(int(design.starts[number]) + cells)
             columns.append(first + cells)
             continue
-        home = next(one for one in held[wide[0]] if set(wide) <= set(hosts[one]))
+        home = int(homes[number])
         shape = [int(sizes[variable]) for variable in hosts[home]]
         at = np.unravel_index(np.arange(math.prod(shape)), shape)
         axes = [hosts[home].index(variable) for variable in wide]

@@ -87,8 +87,8 @@ def learn_markov(
         Rows, or their statistics; cells may be missing. Columns that the model does not mention are left alone.
     objective
         "likelihood", "pseudolikelihood", "composite", "piecewise", "viterbi", "submodels", "pseudo-moment-matching",
-        "margin", "contrastive-divergence", "sampled-likelihood", or one with options: `CompositeLikelihood(blocks)`.
-        Totals over rows, in natural logarithms.
+        "margin", "contrastive-divergence", "sampled-likelihood", "constrained-entropy", or one with options:
+        `CompositeLikelihood(blocks)`. Totals over rows, in natural logarithms.
     prior
         A density of each weight, added as its logarithm: `GaussianPrior(variance)`, `LaplacePrior(scale)`,
         `GroupPrior(scale)`, `HyperbolicPrior()`, sums of these, or {name: prior}; or `PseudoData(size)`.
@@ -137,9 +137,9 @@ def learn_markov(
     infinite: dict[str, float] = {}
     if seen is not None:
         goal = _with_pseudo_data(source, goal, seen)
-    elif source.is_complete and not isinstance(goal, SteeredObjective):
+    elif source.is_complete and goal.has_limits:
         design, infinite = settle_infinite(source.design, source.counts, penalty)
-        goal = Objective(design, goal.linear, goal.parts, goal.total, goal.is_own)
+        goal = replace(goal, design=design)
     climbed = Climb(goal, penalty)
     if seen is None and _has_closed_form(objective, source, penalty, engine, optimizer):
         logs = chordal_logs(source.design, source.counts)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from plausible.errors import InvalidArgument, suggestion
+from plausible.learn.undirected.constrained_entropy import ConstrainedEntropy
 from plausible.learn.undirected.contrastive import ContrastiveDivergence
 from plausible.learn.undirected.margin import MaxMargin
 from plausible.learn.undirected.objectives import (
@@ -29,6 +30,7 @@ OBJECTIVES: Mapping[str, type[ObjectiveMethod]] = {
     "margin": MaxMargin,
     "contrastive-divergence": ContrastiveDivergence,
     "sampled-likelihood": SampledLikelihood,
+    "constrained-entropy": ConstrainedEntropy,
 }
 
 #: The name of an objective, or one with its options.

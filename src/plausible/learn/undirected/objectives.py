@@ -156,6 +156,9 @@ class Objective:
     #: its own, such as the pseudolikelihood, computed exactly.
     is_own: bool = False
 
+    #: Whether weights of features that are never on, or always, are put to their limits before the climb.
+    has_limits = True
+
     @property
     def spreads(self) -> Floats:
         """How far the values of each weight's feature lie apart."""
@@ -192,6 +195,8 @@ class Objective:
 
 class SteeredObjective(Objective, ABC):
     """An objective that is climbed in a way of its own: it has kinks, or is told by draws."""
+
+    has_limits = False
 
     @property
     def is_concave(self) -> bool:
