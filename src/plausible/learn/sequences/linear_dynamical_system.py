@@ -67,7 +67,7 @@ def rows_of(model: LinearDynamicalSystem, sequences: Sequences) -> SystemRows:
     return SystemRows(values, inputs, np.array(sequences.starts, dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class SystemFit(HasRun):
     """A linear dynamical system learned by EM; made by `learn.linear_dynamical_system`."""
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
+from plausible.base.records import html_of_print
 from plausible.cpds import CPD
 from plausible.errors import InvalidModel, UnknownVariable, shortened
 from plausible.graphs import DAG
@@ -21,6 +22,8 @@ class Lagged(NamedTuple):
 
     name: str
     lag: int
+
+    _repr_html_ = html_of_print
 
     def __str__(self) -> str:
         return f"{self.name}[-{self.lag}]" if self.lag else self.name
