@@ -23,10 +23,11 @@ class Lagged(NamedTuple):
     name: str
     lag: int
 
-    _repr_html_ = html_of_print
-
     def __str__(self) -> str:
         return f"{self.name}[-{self.lag}]" if self.lag else self.name
+
+    def _repr_html_(self) -> str:
+        return html_of_print(self)
 
     def older(self, steps: int = 1) -> Lagged:
         """The same variable as it is called so many steps later."""
