@@ -11,11 +11,14 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
+from plausible.data.table import Table, TableLike
 from plausible.engine.run import Semiring
-from plausible.errors import NotSupported
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.undirected.climbing import climb
+from plausible.learn.undirected.crf import FieldFit
 from plausible.learn.undirected.design import Design, Scope, read_features
 from plausible.learn.undirected.fit import MarkovFit
+from plausible.learn.undirected.ground import FieldForm
 from plausible.learn.undirected.objectives import Likelihood, Objective, Sample
 from plausible.learn.undirected.partition import PiecewisePartition, TreePartition
 from plausible.learn.undirected.penalized import Climb
@@ -39,7 +42,7 @@ class FeatureGain(Result):
 
 
 def feature_gains(
-    fit: MarkovFit, candidates: Iterable[Any], *, prior: PriorOfWeights = None
+    fit: MarkovFit | FieldFit, candidates: Iterable[Any], *, data: TableLike | None = None, prior: PriorOfWeights = None
 ) -> tuple[FeatureGain, ...]:
     """What features that a model lacks would add to its log-likelihood, the most first.
 
@@ -47,14 +50,18 @@ def feature_gains(
     that are 0 or 1, and M times D(P^(d) || P(d)) for free tables (Koller & Friedman 2009, props. 20.6-20.8, whose text
     has the gain of one row); under a Laplace prior the mean of the data moves by 1/(M scale) towards that of the model
     first. Else it is found by climbing a function of the feature's own weights. All of them are lower bounds on what
-    the feature adds once all weights are learned again.
+    the feature adds once all weights are learned again. In a field each row has its own P, given its inputs, and the
+    places that a feature has in a row are taken to be independent, so that its gain is a bound where it has one place,
+    and an approximation else (McCallum 2003).
 
     Parameters
     ----------
     fit
-        A fit of complete data by the likelihood.
+        A fit of complete data by the likelihood: a network, or a field.
     candidates
         Features and scopes over the variables of the fit; their scopes need not be in a clique of it.
+    data
+        For a field: the rows, with labels and all inputs that candidates look at.
     prior
         Of the candidates' weights, its density not normalised.
 
@@ -68,6 +75,8 @@ def feature_gains(
     ('both', 0.1042)
     """
     features = read_features(candidates)
+    if isinstance(fit, FieldFit):
+        return _field_gains(fit, features, data, prior)
     sample = fit._data
     if not sample.is_complete or not isinstance(fit._method, Likelihood):
         raise NotSupported("Gains of features are told for the likelihood of complete data.")
@@ -79,6 +88,35 @@ def feature_gains(
         part = measured.part(number)
         gain, weights = best_alone(part, prior)
         slope = float(np.linalg.norm(measured.gradients[number]))
+        made.append(FeatureGain(feature.name, gain, slope, tuple(weights.tolist())))
+    return tuple(sorted(made, key=lambda one: -one.gain))
+
+
+def _field_gains(
+    fit: FieldFit, features: Sequence[Feature], data: TableLike | None, prior: PriorOfWeights
+) -> tuple[FeatureGain, ...]:
+    """Gains in a field: of each feature by an inference in the field with its tables, which are even so far."""
+    if not isinstance(fit._method, Likelihood):
+        raise NotSupported("Gains of features are told for fields that were learned by the likelihood.")
+    if data is None:
+        raise InvalidArgument("A field keeps no inputs: give its rows as data=.")
+    targets = fit._form.targets
+    table = Table.read(data, {**targets, **fit._form.inputs})
+    labels = fit._form.labels(table)
+    if (labels < 0).any():
+        raise NotSupported("Gains of features are told for rows that have all their labels.")
+    base, made = fit._form.ground(table), list[FeatureGain]()
+    for feature in features:
+        own = FieldForm.of([feature], list(targets), {**table.variables, **targets}).ground(table)
+        grown = joined(base, own)
+        logs = grown.logs(np.append(fit.run.state.point, np.zeros(own.num_weights)))
+        beliefs = TreePartition(grown, fit._data.budget).at(logs)[1]
+        begins = dict(zip(grown.scopes, grown.starts[:-1], strict=True))
+        sizes = np.diff(own.starts)
+        entries = np.concatenate([begins[s] + np.arange(n) for s, n in zip(own.scopes, sizes, strict=True)])
+        counts = np.bincount(own.positions(labels).ravel(), minlength=own.num_entries).astype(np.float64)
+        gain, weights = _climbed(Alone(own, counts, beliefs[entries], 1.0), prior)
+        slope = float(np.linalg.norm(own.expected(counts - beliefs[entries])))
         made.append(FeatureGain(feature.name, gain, slope, tuple(weights.tolist())))
     return tuple(sorted(made, key=lambda one: -one.gain))
 
