@@ -442,6 +442,26 @@ def test_greedy_bounds_hold_and_starts_are_kept():
     assert started.num_steps <= plain.num_steps
 
 
+def test_a_tabu_search_leaves_graphs_that_no_single_move_betters():
+    """One edge is allowed, and there is a poor one: to take a better one, the search goes through none at all."""
+    frame = ising_rows(15, 400)
+    options = {"start": "A - C", "max_edges": 1}
+    stuck = pb.learn.markov_structure(frame, "greedy", **options)
+    assert set(stuck.graph.edges) == {("A", "C")}
+    found = pb.learn.markov_structure(frame, "greedy", tabu=2, **options)
+    best = max(
+        (
+            pb.learn.markov_structure(frame, "greedy", max_edges=1, start=f"{a} - {b}")
+            for a, b in itertools.combinations("ABCD", 2)
+        ),
+        key=lambda one: one.score,
+    )
+    assert found.graph == best.graph
+    assert found.score == pytest.approx(best.score, abs=1e-6)
+    assert found.score > stuck.score + 1
+    assert found.converged
+
+
 def test_greedy_takes_a_triple_where_pairs_say_nothing():
     """C = A xor B: no pair gains, the table of three does, and joins all of them."""
     rng = np.random.default_rng(0)

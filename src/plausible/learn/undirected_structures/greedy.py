@@ -38,6 +38,9 @@ class GreedyState(NamedTuple):
     fit: MarkovFit
     score: float
     is_last: bool = False  # whether no move that was tried leads higher
+    moved: tuple[int, ...] = ()  # candidates that a tabu search moved last, the newest last
+    best: GreedyState | None = None  # where a tabu search was highest, while it is lower
+    num_lower: int = 0  # its steps since then
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +53,7 @@ class GreedySearch:
     is_feasible: Callable[[frozenset[int]], bool]
     batch: int
     tries: int
+    tabu: int = 0
 
     @property
     def objective(self) -> str:
@@ -114,6 +118,29 @@ class GreedySearch:
                 return found
         return state._replace(is_last=True)
 
+    def tabu_step(self, state: GreedyState) -> GreedyState:
+        """The best of the most promising moves that are not among the last few, though it may lead lower.
+
+        It ends at the highest graph where none of twice as many steps led higher.
+        """
+        best = state.best or state
+        free = [place for _, place in self._moves(state) if place not in state.moved]
+        found: GreedyState | None = None
+        for place in free[: self.tries]:
+            if self.task.clock.is_over:
+                break
+            try:
+                tried = self.state(state.active ^ {place}, state.fit.weights)
+            except TooLarge:
+                continue
+            if found is None or tried.score > found.score:
+                found = tried._replace(moved=(*state.moved, place)[-self.tabu :])
+        if found is not None and found.score > best.score + score_noise(best.score):
+            return found
+        if found is None or state.num_lower >= 2 * self.tabu:
+            return best._replace(is_last=True)
+        return found._replace(best=best, num_lower=state.num_lower + 1)
+
     def _joined(self, active: frozenset[int], places: list[int]) -> frozenset[int]:
         """Up to `batch` moves at once, those that break a bound left out."""
         made = active
@@ -166,13 +193,14 @@ def learn_greedy(
     batch: int = 1,
     tries: int = 5,
     restarts: int = 0,
+    tabu: int = 0,
 ) -> MarkovStructure:
     """Add and delete features while a score rises."""
     if score not in _SCORES:
         raise InvalidArgument(f"score={score!r} is none of {', '.join(map(repr, _SCORES))}.")
     if prior is not None and score not in ("laplace", "map"):
         raise InvalidArgument(f"score={score!r} takes no prior=.")
-    for name, count, least in (("batch", batch, 1), ("tries", tries, 1), ("restarts", restarts, 0)):
+    for name, count, least in (("batch", batch, 1), ("tries", tries, 1), ("restarts", restarts, 0), ("tabu", tabu, 0)):
         check_count(name, count, least)
     task.refuse_missing("greedy")
     chosen = prior or {"laplace": GaussianPrior(1.0), "map": LaplacePrior(1.0)}.get(score)
@@ -181,7 +209,7 @@ def learn_greedy(
         if limit is not None:
             check_count(name, limit)
     search = GreedySearch(
-        replace(task, objective="likelihood"), score, chosen, partial(_is_within, task, limits), batch, tries
+        replace(task, objective="likelihood"), score, chosen, partial(_is_within, task, limits), batch, tries, tabu
     )
     begun = read_as(start, UndirectedGraph).edges if start else ()
     pairs = {frozenset(map(str, edge)) for edge in begun} | task.required
@@ -190,10 +218,11 @@ def learn_greedy(
     def run_from(active: frozenset[int], clock: Clock) -> Run[GreedyState]:
         ends: Callable[[GreedyState], str] = lambda state: CONVERGED if state.is_last else ""  # noqa: E731
         begin = search.state(active, {})
-        return iterate(search.step, begin, task.stops, ends=ends, objective=attrgetter("score"), clock=clock)
+        step = search.tabu_step if tabu else search.step
+        return iterate(step, begin, task.stops, ends=ends, objective=attrgetter("score"), clock=clock)
 
     runs = best_run(run_from, _starts(search, first, restarts), task.clock)
-    state = runs[0].state
+    state = runs[0].state.best or runs[0].state  # a tabu search that a limit ended may be lower than it was
     graph = task.graph(search.features(state.active))
     fitted_by = f"{search.objective}, as scored"
     fit = partial(kept_fit, state.fit)

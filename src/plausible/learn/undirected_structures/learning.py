@@ -67,7 +67,8 @@ def learn_markov_structure(
                      "pseudolikelihood" with a penalty like that of BIC. Moves are ordered by what they would gain if no
                      other weight moved; the first `batch` are made together if the score rises, else the best one
                      alone, of the first `tries` (`start`, a graph, such as that of "tests"; `max_edges`,
-                     `max_features`, `max_treewidth`; `restarts` from a few random moves away)
+                     `max_features`, `max_treewidth`; `restarts` from a few random moves away; `tabu`, so many
+                     moves that are not taken back while the search goes on through lower scores)
     ===============  ==================================================================================================
 
     Parameters
