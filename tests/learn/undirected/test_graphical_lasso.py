@@ -227,3 +227,27 @@ def test_results_can_be_kept_and_told():
     assert str(fit) in repr(fit)
     assert fit.to_frame().loc["X0", "X1"] == fit.precision[0, 1]
     assert fit.path[0].to_dict()["num_edges"] == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_components_that_interleave_keep_their_variables(seed):
+    """Where sets of variables hang together in any order, the answer is that of the sorted variables, rearranged."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 5, size=3)
+    blocks = [np.full((size, size), rng.uniform(0.3, 0.8)) for size in sizes]
+    sorted_covariance = np.eye(sizes.sum())
+    for block, start in zip(blocks, np.append(0, np.cumsum(sizes))[:-1], strict=True):
+        sorted_covariance[start : start + len(block), start : start + len(block)] += block - np.diag(np.diag(block))
+    order = rng.permutation(sizes.sum())
+    straight = pb.learn.graphical_lasso(covariance=sorted_covariance, penalty=0.1, tolerance=1e-12).precision
+    mixed = pb.learn.graphical_lasso(covariance=sorted_covariance[np.ix_(order, order)], penalty=0.1, tolerance=1e-12)
+    np.testing.assert_allclose(np.asarray(mixed.precision), np.asarray(straight)[np.ix_(order, order)], atol=1e-6)
+
+
+def test_a_pair_far_apart_is_linked():
+    """The graph of two interleaved pairs has their edges."""
+    covariance = np.eye(4)
+    covariance[0, 2] = covariance[2, 0] = 0.8
+    covariance[1, 3] = covariance[3, 1] = -0.5
+    graph = pb.learn.graphical_lasso(covariance=covariance, penalty=0.1).graph
+    assert {frozenset(edge) for edge in graph.edges} == {frozenset({"X0", "X2"}), frozenset({"X1", "X3"})}

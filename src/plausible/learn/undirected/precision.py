@@ -148,14 +148,14 @@ def _components(problem: Problem) -> list[Ints]:
 
 
 def _together(places: list[Ints]) -> list[Ints]:
-    """Small sets of variables put together."""
+    """Small sets of variables put together, each in the order of the variables."""
     made: list[Ints] = []
     for chosen in sorted(places, key=len, reverse=True):
         if made and len(made[-1]) < _TOGETHER:
             made[-1] = np.append(made[-1], chosen)
         else:
             made.append(chosen)
-    return made
+    return [np.sort(chosen) for chosen in made]
 
 
 def _begin(part: Problem, places: Ints, start: Solution | None, scale: Floats) -> Block:
