@@ -16,8 +16,8 @@ from benchmarks.report import table
 from plausible.data.table import Table
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.named_objectives import read_objective
-from plausible.learn.undirected.objectives import Sample
 from plausible.learn.undirected.proportional_fitting import fit_proportionally
+from plausible.learn.undirected.sample import Sample
 from plausible.search import Stops
 
 #: Side of the pictures, and how many.

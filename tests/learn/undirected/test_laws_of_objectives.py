@@ -10,7 +10,7 @@ import pytest
 import plausible as pb
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.named_objectives import read_objective
-from plausible.learn.undirected.objectives import Sample
+from plausible.learn.undirected.sample import Sample
 
 LOOP = [["A", "B"], ["B", "C"], ["C", "D"], ["A", "D"]]
 VARIABLES = {name: pb.Variable(name, 2) for name in "ABCD"}

@@ -12,7 +12,7 @@ import plausible as pb
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.engine_partition import EnginePartition, MessagePartition
 from plausible.learn.undirected.named_objectives import read_objective
-from plausible.learn.undirected.objectives import Sample
+from plausible.learn.undirected.sample import Sample
 
 
 def chain_rows():

@@ -15,8 +15,9 @@ from plausible.errors import InvalidArgument, ModelContradicted, NotSupported
 from plausible.inference.problem import Problem
 from plausible.inference.regions.counting_numbers import CONVEX_COUNTS, CountingNumbers, bethe_counts, convex_split
 from plausible.learn.undirected.entropy_program import EntropyPoint, EntropyProgram
-from plausible.learn.undirected.objectives import ObjectiveMethod, Sample, SteeredObjective
+from plausible.learn.undirected.objectives import ObjectiveMethod, SteeredObjective
 from plausible.learn.undirected.priors import Penalty
+from plausible.learn.undirected.sample import Sample
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
 #: Tangents are taken anew so often, at most, where only log Z is asked for, and until they turn no more than this.

@@ -12,14 +12,9 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import Seed, check_count, check_flag, check_number, generator_of
 from plausible.errors import NotSupported
 from plausible.learn.undirected.gibbs_rows import GibbsRows
-from plausible.learn.undirected.objectives import (
-    Objective,
-    ObjectiveMethod,
-    Pseudolikelihood,
-    Sample,
-    SteeredObjective,
-)
+from plausible.learn.undirected.objectives import Objective, ObjectiveMethod, Pseudolikelihood, SteeredObjective
 from plausible.learn.undirected.priors import Penalty
+from plausible.learn.undirected.sample import Sample
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
 #: How fast the mean of the weights forgets the first ones (Shamir & Zhang 2013).

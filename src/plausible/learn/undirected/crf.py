@@ -26,9 +26,10 @@ from plausible.learn.undirected.infinite_weights import diverging_weights
 from plausible.learn.undirected.labelled_rows import LabelledRows, one_by_one
 from plausible.learn.undirected.learned_weights import LearnedWeights
 from plausible.learn.undirected.named_objectives import ObjectiveLike, read_objective
-from plausible.learn.undirected.objectives import Likelihood, Objective, ObjectiveMethod, Sample
+from plausible.learn.undirected.objectives import Likelihood, Objective, ObjectiveMethod
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import PriorOfWeights, read_prior
+from plausible.learn.undirected.sample import Sample
 from plausible.models import MarkovNetwork
 from plausible.search.ascent import AscentState
 from plausible.search.run import Run, Stops

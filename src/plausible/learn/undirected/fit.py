@@ -15,8 +15,9 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.learn.undirected.labelled_rows import LabelledRows
 from plausible.learn.undirected.learned_weights import LearnedWeights
-from plausible.learn.undirected.objectives import Objective, ObjectiveMethod, Sample, places_of
+from plausible.learn.undirected.objectives import Objective, ObjectiveMethod, places_of
 from plausible.learn.undirected.penalized import Climb
+from plausible.learn.undirected.sample import Sample
 from plausible.models import MarkovNetwork
 from plausible.search.ascent import AscentState
 from plausible.search.run import Run

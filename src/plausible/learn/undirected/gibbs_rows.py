@@ -11,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.labelled_rows import LabelledRows
-from plausible.learn.undirected.objectives import Sample
+from plausible.learn.undirected.sample import Sample
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

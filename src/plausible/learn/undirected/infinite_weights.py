@@ -9,10 +9,11 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.learn.undirected.design import Design
-from plausible.learn.undirected.objectives import Objective, Sample
+from plausible.learn.undirected.objectives import Objective
 from plausible.learn.undirected.partition import TreePartition
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import Penalty
+from plausible.learn.undirected.sample import Sample
 from plausible.search.ascent import AscentState
 from plausible.search.run import Run
 

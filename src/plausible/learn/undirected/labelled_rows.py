@@ -12,8 +12,8 @@ import numpy as np
 from plausible.base.arrays import Codes, Floats, Ints
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.undirected.design import Design, Scope
-from plausible.learn.undirected.objectives import Sample
 from plausible.learn.undirected.partition import TreePartition
+from plausible.learn.undirected.sample import Sample
 from plausible.variables import Variable
 
 if TYPE_CHECKING:

@@ -30,16 +30,11 @@ from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.fit import MarkovFit
 from plausible.learn.undirected.infinite_weights import diverging_weights, settle_infinite
 from plausible.learn.undirected.named_objectives import ObjectiveLike, read_objective
-from plausible.learn.undirected.objectives import (
-    Likelihood,
-    Objective,
-    ObjectiveMethod,
-    Sample,
-    SteeredObjective,
-)
+from plausible.learn.undirected.objectives import Likelihood, Objective, ObjectiveMethod, SteeredObjective
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import Penalty, PriorOfWeights, PseudoData, read_prior
 from plausible.learn.undirected.proportional_fitting import FittingState, fit_proportionally
+from plausible.learn.undirected.sample import Sample
 from plausible.models import MarkovNetwork
 from plausible.models.features import Feature
 from plausible.search.ascent import AscentState

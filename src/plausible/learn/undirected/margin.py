@@ -16,8 +16,9 @@ from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.learn.undirected.labelled_rows import LabelledRows
 from plausible.learn.undirected.mixtures_of_planes import best_mixture
-from plausible.learn.undirected.objectives import ObjectiveMethod, Sample, SteeredObjective, places_of
+from plausible.learn.undirected.objectives import ObjectiveMethod, SteeredObjective, places_of
 from plausible.learn.undirected.priors import Penalty
+from plausible.learn.undirected.sample import Sample
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
 _WAYS = ("cutting-plane", "frank-wolfe", "perceptron")

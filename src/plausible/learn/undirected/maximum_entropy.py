@@ -19,10 +19,11 @@ from plausible.learn.undirected.climbing import OptimizerLike, climb
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.fit import MarkovFit
 from plausible.learn.undirected.learning import finished, fitted_run
-from plausible.learn.undirected.objectives import Likelihood, Sample
+from plausible.learn.undirected.objectives import Likelihood
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import LaplacePrior, Penalty, read_prior
 from plausible.learn.undirected.proportional_fitting import fit_proportionally
+from plausible.learn.undirected.sample import Sample
 from plausible.models.features import Feature
 from plausible.search.ascent import AscentState
 from plausible.search.run import Run, Stops

@@ -14,7 +14,7 @@ from plausible.errors import NotSupported
 from plausible.kernels.fitting import refit
 from plausible.learn.undirected.closed_forms import has_free_tables, junction_tree
 from plausible.learn.undirected.design import Design
-from plausible.learn.undirected.objectives import Sample
+from plausible.learn.undirected.sample import Sample
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
 #: What a cell of the first marginal of a clique is multiplied by: one place for all cells.

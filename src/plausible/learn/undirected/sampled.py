@@ -12,9 +12,10 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import Seed, check_count, generator_of
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.undirected.gibbs_rows import GibbsRows
-from plausible.learn.undirected.objectives import Objective, ObjectiveMethod, Sample, SteeredObjective
+from plausible.learn.undirected.objectives import Objective, ObjectiveMethod, SteeredObjective
 from plausible.learn.undirected.partition import Kind, Part
 from plausible.learn.undirected.priors import Penalty
+from plausible.learn.undirected.sample import Sample
 from plausible.search.ascent import AscentState, ascent_step, init_ascent, read_ascent
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 

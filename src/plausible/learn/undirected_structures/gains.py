@@ -19,10 +19,11 @@ from plausible.learn.undirected.crf import FieldFit
 from plausible.learn.undirected.design import Design, Scope, read_features
 from plausible.learn.undirected.fit import MarkovFit
 from plausible.learn.undirected.ground import FieldForm
-from plausible.learn.undirected.objectives import Likelihood, Objective, Sample
+from plausible.learn.undirected.objectives import Likelihood, Objective
 from plausible.learn.undirected.partition import PiecewisePartition, TreePartition
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import LaplacePrior, PriorOfWeights, read_prior
+from plausible.learn.undirected.sample import Sample
 from plausible.models.features import Feature
 from plausible.search.run import Stops
 

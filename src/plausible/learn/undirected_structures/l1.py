@@ -15,8 +15,8 @@ from plausible.base.options import check_count, check_flag, check_number, genera
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.undirected.fit import MarkovFit
-from plausible.learn.undirected.objectives import Sample
 from plausible.learn.undirected.priors import GroupPrior, LaplacePrior, WeightPrior
+from plausible.learn.undirected.sample import Sample
 from plausible.learn.undirected_structures.gains import gradients_of
 from plausible.learn.undirected_structures.paths import run_along
 from plausible.learn.undirected_structures.result import MarkovStructure, PathPoint

@@ -9,7 +9,8 @@ import numpy as np
 from plausible.base.arrays import Codes, Floats, starts_of
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.local_partitions import LocalPart
-from plausible.learn.undirected.objectives import Objective, ObjectiveMethod, Sample
+from plausible.learn.undirected.objectives import Objective, ObjectiveMethod
+from plausible.learn.undirected.sample import Sample
 
 _ROWS_AT_ONCE = 1024
 #: Stands for the logarithm of zero: products with minus infinity would be no numbers.
