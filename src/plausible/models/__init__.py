@@ -27,6 +27,7 @@ from plausible.models.sequences.gaussian_emissions import GaussianEmission, Gaus
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 from plausible.models.sequences.linear_dynamical_system import LinearDynamicalSystem
 from plausible.models.sequences.particle_filter import ParticleFilter
+from plausible.models.sequences.semi_markov import HiddenSemiMarkovModel
 from plausible.models.sequences.state_paths import OnlineFilter, StatePath
 from plausible.models.sequences.structural_forms import constant_velocity, local_level, local_linear_trend
 from plausible.models.sequences.trajectory import Trajectory
@@ -46,6 +47,7 @@ __all__ = [
     "GaussianEmission",
     "GaussianMixtureEmission",
     "HiddenMarkovModel",
+    "HiddenSemiMarkovModel",
     "HybridEngine",
     "LinearDynamicalSystem",
     "Literal",

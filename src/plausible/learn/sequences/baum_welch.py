@@ -29,7 +29,8 @@ from plausible.learn.sequences.hmm_starts import blank_emission, started
 from plausible.learn.sequences.priors import HMMPrior, log_dirichlet, map_rows
 from plausible.models.sequences import state_inference
 from plausible.models.sequences.emissions import OBSERVATION, STATE, CategoricalEmission, Emission
-from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel, ObservedSteps, by_column
+from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+from plausible.models.sequences.hidden_state_model import ObservedSteps, by_column
 from plausible.models.sequences.sequence_model import refuse_impossible
 from plausible.search.run import CONVERGED, Clock, HasRun, Run, Stops, best_run, iterate
 from plausible.variables import State, Variable

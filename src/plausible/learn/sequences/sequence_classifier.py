@@ -20,7 +20,8 @@ from plausible.learn.sequences.emission_learners import EmissionRules
 from plausible.learn.sequences.hmm_starts import blank_emission, started
 from plausible.learn.sequences.priors import HMMPrior
 from plausible.models.sequences.emissions import OBSERVATION
-from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel, by_column
+from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+from plausible.models.sequences.hidden_state_model import by_column
 from plausible.search.run import Stops, best_run
 
 
