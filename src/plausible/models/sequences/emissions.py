@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Floats
 from plausible.base.frozen import Frozen
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.cpds import CPD, TableCPD
 from plausible.cpds.reading import normalized_rows, place_text
 from plausible.data.sequences import Sequences
@@ -210,7 +211,10 @@ class CategoricalEmission(Emission):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], state: Variable) -> CategoricalEmission:
-        return cls(record["values"], variable_of(record["column"]), states=state)
+        read = cls(record["values"], variable_of(record["column"]), states=state)
+        emission = object.__new__(cls)
+        emission.symbol, emission.table = read.symbol, as_written(record["values"], read.table)
+        return emission
 
 
 class ProductEmission(Emission):
@@ -306,6 +310,14 @@ def combined(parts: list[ObservedRows]) -> ObservedRows:
     _, firsts, row_of = np.unique(keys, return_index=True, return_inverse=True)
     content = Combinations(tuple(parts), tuple(part.row_of[firsts] for part in parts))
     return ObservedRows(row_of.reshape(-1).astype(np.int32), content)
+
+
+def as_written(numbers: Any, read: Floats) -> Floats:
+    """Numbers of a file to their last digits, where dividing rows by their sums changed no more than these."""
+    written = np.array(numbers, dtype=np.float64)
+    found = written if np.abs(written - read).max(initial=0.0) <= PROBABILITY_NOISE else read
+    found.setflags(write=False)
+    return found
 
 
 def soft_rows(sequences: Sequences, variable: Variable) -> ObservedRows:

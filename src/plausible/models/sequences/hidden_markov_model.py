@@ -23,6 +23,7 @@ from plausible.models.sequences.emissions import (
     OBSERVATION,
     STATE,
     Emission,
+    as_written,
     emission_of,
 )
 from plausible.models.sequences.hidden_state_model import HiddenStateModel, ObservedSteps
@@ -144,14 +145,12 @@ class HiddenMarkovModel(HiddenStateModel):
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> HiddenMarkovModel:
         state = variable_of(record["state"])
-        return cls(
-            record["initial"],
-            record["transition"],
-            emission_of(record["emission"], state),
-            state.states,
-            state=state.name,
-            transition_input=[variable_of(each) for each in record["transition_inputs"]],
-        )
+        emission = emission_of(record["emission"], state)
+        inputs = [variable_of(each) for each in record["transition_inputs"]]
+        tables = record["initial"], record["transition"]
+        read = cls(*tables, emission, state.states, state=state.name, transition_input=inputs)
+        exact = as_written(tables[0], read.initial), as_written(tables[1], read.transition)
+        return cls._of(state, *exact, emission, read.transition_inputs)
 
     # --- what is there ---
 

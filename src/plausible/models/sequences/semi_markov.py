@@ -14,7 +14,7 @@ from plausible.base.method_names import keyword_hints
 from plausible.cpds import TableCPD
 from plausible.data.sequences import Sequences
 from plausible.errors import InvalidArgument, InvalidModel
-from plausible.models.sequences.emissions import OBSERVATION, STATE, emission_of
+from plausible.models.sequences.emissions import OBSERVATION, STATE, as_written, emission_of
 from plausible.models.sequences.hidden_state_model import HiddenStateModel, ObservedSteps
 from plausible.models.sequences.reading_models import read_chain, read_emission
 from plausible.models.sequences.sequence_model import variable_of, variable_record
@@ -77,14 +77,14 @@ class HiddenSemiMarkovModel(HiddenStateModel):
         stays = np.flatnonzero(np.diagonal(self.transition))
         if len(stays):
             raise InvalidModel(
-                f"{self.state.states[stays[0]]!r} goes to itself: how long a state lasts is what durations= say, so the "
+                f"{self.state.states[stays[0]]!r} goes to itself: durations= say how long a state lasts, so that the "
                 "diagonal of the transitions is zero."
             )
         numbers = np.array(durations, dtype=np.float64)
         if numbers.ndim != 2 or len(numbers) != self.num_states:
             raise InvalidModel(
-                f"durations= has the shape {numbers.shape}; it needs a row for each of {self.num_states} states, of the "
-                "probabilities of lasting 1, 2, ... steps."
+                f"durations= has the shape {numbers.shape}; it needs a row for each of {self.num_states} states: "
+                "the probabilities of lasting 1, 2, ... steps."
             )
         steps = Variable("duration", range(1, numbers.shape[1] + 1))
         self.durations = TableCPD(steps, numbers, [self.state]).values
@@ -101,6 +101,7 @@ class HiddenSemiMarkovModel(HiddenStateModel):
         return int(self.durations.shape[1])
 
     def to_record(self) -> dict[str, Any]:
+        """What makes the model, as plain lists, numbers and texts, for files."""
         return {
             "state": variable_record(self.state),
             "initial": self.initial.tolist(),
@@ -112,16 +113,16 @@ class HiddenSemiMarkovModel(HiddenStateModel):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> HiddenSemiMarkovModel:
+        """The inverse of `to_record`."""
         state = variable_of(record["state"])
-        return cls(
-            record["initial"],
-            record["transition"],
-            record["durations"],
-            emission_of(record["emission"], state),
-            state.states,
-            end=record["end"],
-            state=state.name,
-        )
+        emission, tables = emission_of(record["emission"], state), ("initial", "transition", "durations")
+        given: list[Any] = [record[name] for name in tables]
+        read = cls(given[0], given[1], given[2], emission, state.states, end=record["end"], state=state.name)
+        model = object.__new__(cls)
+        model.state, model.emission, model.end = state, emission, read.end
+        for name in tables:
+            setattr(model, name, as_written(record[name], getattr(read, name)))
+        return model
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, HiddenSemiMarkovModel):
