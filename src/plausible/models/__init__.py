@@ -20,13 +20,7 @@ from plausible.models.notes import Notes, VariableNotes
 from plausible.models.satisfiability import CNF, Literal
 from plausible.models.sequences.boyen_koller import BoyenKoller
 from plausible.models.sequences.chain_families import coupled_hmm, factorial_hmm
-from plausible.models.sequences.chain_structures import (
-    coupled_hmm,
-    factorial_hmm,
-    higher_order_hmm,
-    hmm_from_dynamic_network,
-    to_dynamic_network,
-)
+from plausible.models.sequences.chain_structures import higher_order_hmm, hmm_from_dynamic_network, to_dynamic_network
 from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
 from plausible.models.sequences.emissions import CategoricalEmission, Emission, ProductEmission

@@ -1,15 +1,15 @@
-"""Hidden Markov models in other forms: of higher order, as dynamic networks, and several chains at once."""
+"""Hidden Markov models in other forms: of higher order, and as dynamic networks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import CPD, TableCPD
+from plausible.cpds import TableCPD
 from plausible.errors import InvalidModel
 from plausible.models.sequences.cpd_emissions import LAG
 from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
@@ -116,59 +116,3 @@ def higher_order_hmm(
 def _ratio(joint: float, given: float, size: int) -> float:
     """joint / given; uniform after what is impossible."""
     return joint / given if given > 0 else 1 / size
-
-
-def factorial_hmm(
-    chains: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]], emissions: CPD | Sequence[CPD]
-) -> DynamicBayesianNetwork:
-    """Several chains that know nothing of each other and are seen together (Ghahramani & Jordan 1997).
-
-    Parameters
-    ----------
-    chains
-        Name -> initial distribution and transitions of a chain; states 0, 1, ...
-    emissions
-        What is observed: CPDs with chains as parents.
-
-    Examples
-    --------
-    >>> chain = [0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]]
-    >>> both = TableCPD("seen", np.full((2, 2, 3), 1 / 3), parents=["a", "b"])
-    >>> factorial_hmm({"a": chain, "b": chain}, both).unroll(2).graph.parents("seen[1]")
-    ('a[1]', 'b[1]')
-    """
-    first: list[CPD] = [TableCPD(name, np.array(initial)) for name, (initial, _) in chains.items()]
-    later: list[CPD] = [
-        TableCPD(name, np.array(transition), parents=[f"{name}{LAG}"]) for name, (_, transition) in chains.items()
-    ]
-    seen = [emissions] if isinstance(emissions, CPD) else list(emissions)
-    return DynamicBayesianNetwork([*first, *seen], [*later, *seen])
-
-
-def coupled_hmm(
-    chains: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]], emissions: CPD | Sequence[CPD]
-) -> DynamicBayesianNetwork:
-    """Several chains, each of which depends on the states of all of them one step before (Brand 1997).
-
-    Parameters
-    ----------
-    chains
-        Name -> initial distribution, and transitions: axes for the states of all chains before, in their order, then
-        for its own.
-    emissions
-        What is observed: CPDs with chains as parents.
-
-    Examples
-    --------
-    >>> chain = [0.5, 0.5], np.full((2, 2, 2), 0.5)
-    >>> seen = [TableCPD(f"seen {name}", [[0.9, 0.1], [0.2, 0.8]], parents=[name]) for name in "ab"]
-    >>> coupled_hmm({"a": chain, "b": chain}, seen).unroll(2).graph.parents("a[1]")
-    ('a[0]', 'b[0]')
-    """
-    before = [f"{name}{LAG}" for name in chains]
-    first: list[CPD] = [TableCPD(name, np.array(initial)) for name, (initial, _) in chains.items()]
-    later: list[CPD] = [
-        TableCPD(name, np.array(transition), parents=before) for name, (_, transition) in chains.items()
-    ]
-    seen = [emissions] if isinstance(emissions, CPD) else list(emissions)
-    return DynamicBayesianNetwork([*first, *seen], [*later, *seen])
