@@ -622,3 +622,25 @@ def test_a_table_of_one_state_changes_nothing_for_messages():
         fit = pb.learn.markov(scopes, frame, prior=pb.GaussianPrior(1.0), engine=pb.LoopyBP())
         exact = pb.learn.markov(scopes, frame, prior=pb.GaussianPrior(1.0))
         assert fit.objective == pytest.approx(exact.objective, abs=1e-6)
+
+
+@pytest.mark.parametrize("weight", [5.0, 300.0, 700.0, 746.0, 1e4])
+def test_log_z_is_told_however_unlikely_most_states_are(weight):
+    """Three pairs that all want to differ, which only two can: six assignments have 2 w, so log Z = 2 w + log 6."""
+    features = [pb.Feature(list(p), np.array([[0.0, 1], [1, 0]]), name=p) for p in ("ab", "bc", "ac")]
+    rows = {"a": [0, 1, 0, 0], "b": [1, 0, 0, 1], "c": [0, 0, 1, 1]}
+    start = dict.fromkeys(("ab", "bc", "ac"), weight)
+    fit = pb.learn.markov(features, rows, start=start, max_steps=0)
+    log_z = 2 * weight + math.log(6 + 2 * math.exp(-2 * weight))
+    assert fit.log_likelihood == pytest.approx(4 * (2 * weight - log_z), rel=1e-9)
+    assert fit.run.state.gradient == pytest.approx([3 - 8 / 3, 2 - 8 / 3, 3 - 8 / 3], abs=0.02)
+    covariance = np.where(np.eye(3, dtype=bool), 2 / 9, -1 / 9)
+    if weight > 100:
+        assert fit.information() == pytest.approx(4 * covariance, abs=1e-9)
+    seen = {name: rows[name] for name in "ab"}
+    hidden = pb.learn.markov(features, seen, start=start, max_steps=0, variables=[pb.Variable("c", 2)])
+    expected = 0.0
+    for a, b in zip(rows["a"], rows["b"], strict=True):
+        terms = [weight * ((a != b) + (b != c) + (a != c)) for c in (0, 1)]
+        expected += np.logaddexp(*terms) - log_z
+    assert hidden.log_likelihood == pytest.approx(expected, rel=1e-9)

@@ -30,6 +30,8 @@ Kind: TypeAlias = Literal["exact", "upper bound", "lower bound", "approximation"
 _NOTHING = Evidence({}, {}, {})
 #: Beliefs over scopes are read from cliques up to this size by one sparse product, from larger ones by sums.
 _SMALL_CLIQUE = 4096
+#: Exponentials of less than this lose digits, and of less than -745 are zero.
+_LEAST_LOG = math.log(np.finfo(float).tiny)
 
 
 class Part(ABC):
@@ -81,11 +83,7 @@ class TreePartition(Part):
     def at(self, logs: Floats) -> tuple[float, Floats]:
         """log Z, and P over each scope."""
         peaks, scaled = scaled_logs(self.design, logs)
-        for semiring in (Semiring.SUM, Semiring.LOG_SUM):
-            workspace = self._workspace(scaled, semiring)
-            log_total = workspace.collect({})
-            if not workspace.is_risky:
-                break
+        workspace, log_total = self._collected(scaled)
         if log_total == -math.inf:
             raise ImpossibleEvidence("All assignments are ruled out: the tables are zero everywhere.")
         tables = np.zeros(self.program.num_entries)
@@ -101,10 +99,7 @@ class TreePartition(Part):
 
     def draw(self, logs: Floats, num_rows: int, generator: np.random.Generator) -> Ints:
         """Rows of states from the distribution."""
-        workspace = self._workspace(scaled_logs(self.design, logs)[1], Semiring.SUM)
-        if workspace.collect({}) == -math.inf or workspace.is_risky:
-            workspace = self._workspace(scaled_logs(self.design, logs)[1], Semiring.LOG_SUM)
-            workspace.collect({})
+        workspace, _ = self._collected(scaled_logs(self.design, logs)[1])
         return workspace.draw(generator.random((num_rows, self.program.num_cliques)))
 
     def rows(self, codes: Codes, weights: Floats) -> RowsPartition:
@@ -123,10 +118,22 @@ class TreePartition(Part):
                 beliefs[starts[number] : starts[number + 1]] = summed.ravel()
         return beliefs
 
-    def sources(self, logs: Floats) -> tuple[float, Floats]:
-        """The sum of the largest logarithms of tables, and the tables without them."""
+    def answers(self, rows: PreparedRows, logs: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """log Z of each row of states, -1 where nothing is observed, and the beliefs of cliques, summed over rows."""
         peaks, scaled = scaled_logs(self.design, logs)
-        return peaks, np.exp(scaled)
+        if not _vanishes(scaled):
+            found = rows.answer(np.exp(scaled), weights)
+            assert found.totals is not None
+            return found.log_totals + peaks, found.totals
+        workspace, totals = self._workspace(scaled, Semiring.LOG_SUM), np.zeros(self.program.num_entries)
+        log_totals, starts = np.zeros(len(rows.rows)), np.array(self.program.layout.cliques["table"])
+        sizes = self.program.sizes
+        for number, row in enumerate(rows.rows):
+            seen = {int(place): np.eye(int(sizes[place]))[row[place]] for place in np.flatnonzero(row >= 0)}
+            log_totals[number] = workspace.collect(seen)
+            if log_totals[number] > -math.inf:
+                workspace.distribute(None, totals, starts, weight=float(weights[number]))
+        return log_totals + peaks, totals
 
     def covariance(self, logs: Floats) -> Floats:
         """Cov[f_i; f_j] of all features, the Hessian of log Z: one clamped inference for each entry of each feature.
@@ -135,7 +142,6 @@ class TreePartition(Part):
         """
         design = self.design
         _, beliefs = self.at(logs)
-        _, sources = self.sources(logs)
         means = design.expected(beliefs)
         columns = design.matrix.tocsc()
         products = np.zeros((design.num_weights, design.num_weights))
@@ -147,11 +153,19 @@ class TreePartition(Part):
             live = shares != 0
             if live.any():
                 rows = PreparedRows.of(self.program, codes[entries[live]])
-                totals = rows.answer(sources, shares[live]).totals
-                assert totals is not None
+                _, totals = self.answers(rows, logs, shares[live])
                 products[weight] = design.expected(self.read(totals))
         covariance = products - np.outer(means, means)
         return (covariance + covariance.T) / 2
+
+    def _collected(self, scaled: Floats) -> tuple[Workspace, float]:
+        """Messages on numbers, or on their logarithms where something was lost; and log Z."""
+        for semiring in semirings_for(scaled):
+            workspace = self._workspace(scaled, semiring)
+            log_total = workspace.collect({})
+            if not workspace.is_risky:
+                break
+        return workspace, log_total
 
     def _workspace(self, scaled: Floats, semiring: Semiring) -> Workspace:
         if semiring == Semiring.SUM:
@@ -183,14 +197,12 @@ class RowsPartition(Part):
 
     def at(self, logs: Floats) -> tuple[float, Floats]:
         """Σ_m w_m log Z(o[m]), and the expected counts of entries given the rows."""
-        peaks, sources = self.tree.sources(logs)
-        answers = self._prepared.answer(sources, self._weights)
-        assert answers.totals is not None
-        if (answers.log_totals[self._weights > 0] == -np.inf).any():
-            row = int(np.flatnonzero((answers.log_totals == -np.inf) & (self._weights > 0))[0])
+        log_totals, totals = self.tree.answers(self._prepared, logs, self._weights)
+        is_lost = (log_totals == -np.inf) & (self._weights > 0)
+        if is_lost.any():
+            row = int(np.flatnonzero(is_lost)[0])
             raise ImpossibleEvidence(f"Row {row} of the data has a combination of states that the tables rule out.")
-        value = float(self._weights @ answers.log_totals) + peaks * float(self._weights.sum())
-        return value, self.tree.read(answers.totals)
+        return float(self._weights @ log_totals), self.tree.read(totals)
 
 
 class PiecewisePartition(Part):
@@ -344,6 +356,16 @@ def scaled_logs(design: Design, logs: Floats) -> tuple[float, Floats]:
     peaks = np.maximum.reduceat(logs, design.starts[:-1])
     peaks = np.where(np.isfinite(peaks), peaks, 0.0)
     return float(peaks.sum()), logs - np.repeat(peaks, np.diff(design.starts))
+
+
+def _vanishes(scaled: Floats) -> bool:
+    """Whether a logarithm is that of a number too small to be told from zero with all its digits."""
+    return bool(((scaled < _LEAST_LOG) & (scaled > -np.inf)).any())
+
+
+def semirings_for(scaled: Floats) -> tuple[Semiring, ...]:
+    """What to sum in, one after the other until nothing is lost: numbers, then logarithms; these alone where needed."""
+    return (Semiring.LOG_SUM,) if _vanishes(scaled) else (Semiring.SUM, Semiring.LOG_SUM)
 
 
 def _reader(design: Design, program: Program) -> tuple[csr_array, dict[int, dict[int, tuple[int, ...]]]]:

@@ -12,7 +12,6 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
 from plausible.data.table import Table, TableLike
-from plausible.engine.run import Semiring
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.undirected.climbing import climb
 from plausible.learn.undirected.crf import FieldFit
@@ -20,7 +19,7 @@ from plausible.learn.undirected.design import Design, Scope, read_features
 from plausible.learn.undirected.fit import MarkovFit
 from plausible.learn.undirected.ground import FieldForm
 from plausible.learn.undirected.objectives import Likelihood, Objective
-from plausible.learn.undirected.partition import PiecewisePartition, TreePartition
+from plausible.learn.undirected.partition import PiecewisePartition, TreePartition, scaled_logs, semirings_for
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import LaplacePrior, PriorOfWeights, read_prior
 from plausible.learn.undirected.sample import Sample
@@ -217,7 +216,7 @@ def beliefs_over(tree: TreePartition, logs: Floats, scopes: Sequence[Scope]) -> 
 
     Scopes that share all but their last variable share the inferences.
     """
-    _, scaled = scaled_logs(tree, logs)
+    _, scaled = scaled_logs(tree.design, logs)
     sizes = tree.design.sizes
     heads: dict[Scope, list[int]] = {}
     for number, scope in enumerate(scopes):
@@ -234,15 +233,8 @@ def beliefs_over(tree: TreePartition, logs: Floats, scopes: Sequence[Scope]) -> 
     return [table.ravel() for table in tables]
 
 
-def scaled_logs(tree: TreePartition, logs: Floats) -> tuple[float, Floats]:
-    """The sum of the tables' largest logarithms, and the logarithms less these."""
-    peaks, sources = tree.sources(logs)
-    with np.errstate(divide="ignore"):
-        return peaks, np.log(sources)
-
-
 def _marginals(tree: TreePartition, scaled: Floats, found: dict[int, Floats]) -> tuple[float, list[Floats]]:
-    for semiring in (Semiring.SUM, Semiring.LOG_SUM):
+    for semiring in semirings_for(scaled):
         total, is_risky, marginals = tree._workspace(scaled, semiring).all_marginals(found)
         if not is_risky:
             break
