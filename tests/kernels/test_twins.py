@@ -245,11 +245,10 @@ def _steps(num_steps):
 
 
 def _means_case(rng):
-    steps, size = _steps(4), 3
-    steps.means[:] = rng.normal(size=(4, size))
+    known, size = rng.normal(size=(4, 3)), 3
     offsets = rng.normal(size=(4 if rng.random() < 0.5 else 0, size))
     means = rng.normal(size=(4, size))
-    return rng.normal(size=(size, size)), rng.normal(size=(size, size)), offsets, 1, steps, means
+    return rng.normal(size=(size, size)), rng.normal(size=(size, size)), offsets, 1, known, means
 
 
 def _joseph_case(rng):
@@ -258,6 +257,9 @@ def _joseph_case(rng):
 
 
 CASES = {
+    small_matrices.copy_vector: lambda rng: (_numbers(rng, 3), np.empty(5)),
+    small_matrices.fill_vector: lambda rng: (np.empty(3), 0.5),
+    small_matrices.copy_matrix: lambda rng: (_numbers(rng, (2, 3)), np.empty((4, 3))),
     small_matrices.inner: lambda rng: (_numbers(rng, 4), _numbers(rng, 4)),
     small_matrices.transform: lambda rng: (_numbers(rng, (3, 4)), _numbers(rng, 4), np.empty(3)),
     small_matrices.multiply_into: lambda rng: (_numbers(rng, (3, 4)), _numbers(rng, (4, 2)), np.empty((3, 2))),

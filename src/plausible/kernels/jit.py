@@ -143,7 +143,9 @@ class Kernel:
         """What Numba makes of the function; it compiles for the types of the arguments when it is called."""
         with _LOCK:
             if self._dispatcher is None:
-                self._dispatcher = _numba().njit(nogil=True, error_model="numpy", **self.targetoptions)(self.py_func)
+                self._dispatcher = _numba().njit(
+                    nogil=True, error_model="numpy", no_cfunc_wrapper=True, **self.targetoptions
+                )(self.py_func)
                 self._dispatcher._cache = machine_code.cache_of(self.py_func)
                 make = self._dispatcher._compile_for_args  # called for types of arguments that are new to the process
                 self._dispatcher._compile_for_args = functools.partial(self._admit, make)

@@ -16,8 +16,18 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
-from plausible.kernels.small_matrices import differ, inner, joseph, sandwich, transform, triangularize
-from plausible.kernels.vectors import add_scaled
+from plausible.kernels.small_matrices import (
+    copy_matrix,
+    copy_vector,
+    differ,
+    fill_vector,
+    inner,
+    joseph,
+    sandwich,
+    transform,
+    triangularize,
+)
+from plausible.kernels.vectors import add_scaled, divide, scaled
 
 _LOG_2PI = math.log(2 * math.pi)
 _EPSILON = 2.220446049250313e-16
@@ -25,6 +35,8 @@ _EPSILON = 2.220446049250313e-16
 _ROUNDING = 64 * _EPSILON
 #: A number that was certain before may miss its value by this share of what that was made of.
 _CERTAIN = 1e-9
+#: The first step of a sequence, and the one after its last.
+Span = tuple[int, int]
 #: A number that moves along the diffuse directions by less than this share of its parts does not move.
 _PARALLEL = 1e-12
 
@@ -101,32 +113,37 @@ class Space(NamedTuple):
     tall: Floats
 
 
-@kernel
-def new_belief(system: KalmanSystem) -> Belief:
-    return Belief(system.mean.copy(), system.covariance.copy(), system.covariance_root.copy(), system.diffuse.copy())
+class Room(NamedTuple):
+    """What the filter writes to as it goes from step to step."""
+
+    belief: Belief
+    seen: View
+    latest: Latest
+    space: Space
 
 
-@kernel
-def new_view(system: KalmanSystem) -> View:
-    _, size, dimension = system.observation.shape
-    flags = np.zeros(size, dtype=np.bool_)
-    return View(flags, np.zeros((size, dimension)), np.zeros(size), np.zeros((size, size)), np.zeros(size))
+def new_room(system: KalmanSystem) -> Room:
+    """Room for the steps of a system."""
+    size, num = len(system.mean), system.observation.shape[1]
+    root = np.zeros(system.covariance_root.shape)
+    belief = Belief(np.zeros(size), np.zeros((size, size)), root, np.zeros(system.diffuse.shape))
+    latest = Latest(
+        *(np.zeros((size, size)), np.zeros((size, size)), root.copy()),
+        *(np.zeros(num), np.zeros(num), np.zeros((num, size)), np.zeros(size)),
+    )
+    return Room(belief, new_view(num, size), latest, new_space(size))
 
 
-@kernel
-def _new_latest(system: KalmanSystem) -> Latest:
-    _, size, dimension = system.observation.shape
-    predicted, covariance = np.zeros((dimension, dimension)), np.zeros((dimension, dimension))
-    surprises, variances, gains = np.zeros(size), np.zeros(size), np.zeros((size, dimension))
-    root, moved = system.covariance_root.copy(), np.zeros(dimension)
-    return Latest(predicted, covariance, root, surprises, variances, gains, moved)
+def new_view(num: int, size: int) -> View:
+    """Room for what is seen: so many numbers of so many states."""
+    flags = np.zeros(num, dtype=np.bool_)
+    return View(flags, np.zeros((num, size)), np.zeros(num), np.zeros((num, num)), np.zeros(num))
 
 
-@kernel
-def new_space(system: KalmanSystem) -> Space:
-    size = len(system.mean)
-    square, tall = np.zeros((size, size)), np.zeros((2 * size + 1, size))
-    return Space(np.zeros(size), np.zeros(size), np.zeros(size), square, np.zeros((size, size)), tall)
+def new_space(size: int) -> Space:
+    """Room for intermediate results about so many states."""
+    vectors, squares = (np.zeros(size) for _ in range(3)), (np.zeros((size, size)) for _ in range(2))
+    return Space(*vectors, *squares, np.zeros((2 * size + 1, size)))
 
 
 # --- what is seen at a step ---
@@ -160,7 +177,7 @@ def make_independent(rows: Floats, noise: Floats, view: View) -> None:
     for i in range(len(noise)):
         if not view.is_seen[i]:
             continue
-        view.rows[place] = rows[i]
+        copy_vector(rows[i], view.rows[place])
         left, before = noise[i, i], 0
         for j in range(i):
             if not view.is_seen[j]:
@@ -170,7 +187,7 @@ def make_independent(rows: Floats, noise: Floats, view: View) -> None:
                 shared -= view.lower[place, k] * view.lower[before, k] * view.noises[k]
             share = shared / view.noises[before] if view.noises[before] > 0.0 else 0.0
             view.lower[place, before] = share
-            view.rows[place] -= share * view.rows[before]
+            add_scaled(view.rows[place], view.rows[before], -share)
             left -= share * share * view.noises[before]
             before += 1
         view.noises[place] = left if left > _ROUNDING * noise[i, i] else 0.0
@@ -195,7 +212,7 @@ def observe(
         length = _diffuse_length(belief.diffuse, rank, row, space.direction)
     if length > 0.0:
         variance = length * length
-        gain[:] = 0.0
+        fill_vector(gain, 0.0)
         for k in range(rank):
             add_scaled(gain, belief.diffuse[k], space.direction[k])
         _turn(belief.diffuse, rank, space.direction, length)
@@ -205,11 +222,11 @@ def observe(
         spread = _spread(belief.covariance, row) if noise == 0.0 else 0.0
         if variance <= _ROUNDING * spread:
             room = spread**0.5 + abs(value) + _size_of(row, belief.mean)
-            gain[:] = 0.0
+            fill_vector(gain, 0.0)
             return surprise, math.inf, (0.0 if abs(surprise) <= _CERTAIN * room else -math.inf), rank
-        gain[:] = space.moved
+        copy_vector(space.moved, gain)
         log_density = -0.5 * (_LOG_2PI + math.log(variance) + surprise * surprise / variance)
-    gain /= variance
+    divide(gain, variance)
     add_scaled(belief.mean, gain, surprise)
     _update(belief, gain, row, noise, space)
     return surprise, variance, log_density, rank
@@ -223,11 +240,10 @@ def _update(belief: Belief, gain: Floats, row: Floats, noise: float, space: Spac
         space.vector[i] = covariance[i, i]
     if belief.root.size:
         tall = space.tall[: size + 1]
+        copy_matrix(belief.root, tall)
         for k in range(size):
-            tall[k] = belief.root[k]
             add_scaled(tall[k], gain, -inner(row, belief.root[k]))
-        tall[size] = gain
-        tall[size] *= math.sqrt(noise)
+        scaled(tall[size], gain, math.sqrt(noise))
         triangularize(tall, belief.root)
         _square(belief)
     else:
@@ -235,9 +251,10 @@ def _update(belief: Belief, gain: Floats, row: Floats, noise: float, space: Spac
     if noise == 0.0:
         for i in range(size):
             if covariance[i, i] <= _ROUNDING * space.vector[i]:
-                covariance[i], covariance[:, i] = 0.0, 0.0
-                if belief.root.size:
-                    belief.root[:, i] = 0.0
+                for k in range(size):
+                    covariance[i, k], covariance[k, i] = 0.0, 0.0
+                for k in range(len(belief.root)):
+                    belief.root[k, i] = 0.0
 
 
 @kernel
@@ -310,28 +327,28 @@ def predict(system: KalmanSystem, step: int, belief: Belief, rank: int, space: S
     transition = system.transition[step if len(system.transition) > 1 else 0]
     number = step if len(system.transition_noise) > 1 else 0
     for k in range(rank):
-        space.vector[:] = belief.diffuse[k]
+        copy_vector(belief.diffuse[k], space.vector)
         transform(transition, space.vector, belief.diffuse[k])
     if belief.root.size:
         size = len(transition)
         tall = space.tall[: 2 * size]
         for k in range(size):
             transform(transition, belief.root[k], tall[k])
-            tall[size + k] = system.noise_root[number, k]
+            copy_vector(system.noise_root[number, k], tall[size + k])
         triangularize(tall, belief.root)
         _square(belief)
     else:
-        space.before[:] = belief.covariance
+        copy_matrix(belief.covariance, space.before)
         sandwich(system.transition_noise[number], 1.0, transition, space.before, space.work, belief.covariance)
 
 
 @kernel
-def predict_mean(system: KalmanSystem, step: int, offset: Floats, belief: Belief, space: Space) -> None:
+def predict_mean(system: KalmanSystem, step: int, offsets: Floats, t: int, belief: Belief, space: Space) -> None:
     """The mean of a step before its observation."""
-    space.vector[:] = belief.mean
+    copy_vector(belief.mean, space.vector)
     transform(system.transition[step if len(system.transition) > 1 else 0], space.vector, belief.mean)
-    if len(offset):
-        add_scaled(belief.mean, offset, 1.0)
+    if len(offsets):
+        add_scaled(belief.mean, offsets[t], 1.0)
 
 
 @kernel
@@ -344,33 +361,41 @@ def _known_part(variances: Floats, num_seen: int) -> float:
 
 
 @kernel
+def _begin(system: KalmanSystem, belief: Belief) -> None:
+    """What is known before the first observation."""
+    copy_vector(system.mean, belief.mean)
+    copy_matrix(system.covariance, belief.covariance)
+    copy_matrix(system.covariance_root, belief.root)
+    copy_matrix(system.diffuse, belief.diffuse)
+
+
+@kernel
 def _settle(
-    system: KalmanSystem, view: View, num_seen: int, belief: Belief, rank: int, latest: Latest, space: Space
+    view: View, num_seen: int, belief: Belief, rank: int, latest: Latest, space: Space
 ) -> tuple[float, float, int]:
     """Learn all numbers of a step; their log-density, the part of it that their variances tell, the diffuse rank."""
-    latest.predicted[:] = belief.covariance
+    copy_matrix(belief.covariance, latest.predicted)
     total, had_rank = 0.0, rank
     for i in range(num_seen):
         latest.surprises[i], latest.variances[i], log_density, rank = observe(
             belief, rank, view.rows[i], view.noises[i], view.values[i], latest.gains[i], space
         )
         total += log_density
-    latest.covariance[:] = belief.covariance
-    latest.root[:] = belief.root
+    copy_matrix(belief.covariance, latest.covariance)
+    copy_matrix(belief.root, latest.root)
     return total, (math.nan if had_rank > 0 else _known_part(latest.variances, num_seen)), rank
 
 
 @kernel
 def _keep(t: int, belief: Belief, rank: int, num_seen: int, latest: Latest, steps: FilteredSteps) -> None:
     """Write down what is known after a step."""
-    steps.means[t] = belief.mean
-    steps.covariances[t] = latest.covariance
-    steps.ranks[t] = rank
-    for k in range(rank):
-        steps.diffuse[t, k] = belief.diffuse[k]
+    copy_vector(belief.mean, steps.means[t])
+    copy_matrix(latest.covariance, steps.covariances[t])
+    copy_matrix(belief.diffuse[:rank], steps.diffuse[t])
+    copy_matrix(latest.gains[:num_seen], steps.gains[t])
+    steps.ranks[t], steps.is_steady[t] = rank, False
     for i in range(num_seen):
         steps.surprises[t, i], steps.variances[t, i] = latest.surprises[i], latest.variances[i]
-        steps.gains[t, i] = latest.gains[i]
 
 
 @kernel
@@ -378,7 +403,7 @@ def _repeat(
     transition: Floats,
     values: Floats,
     offsets: Floats,
-    span: tuple[int, int],
+    span: Span,
     view: View,
     known: float,
     latest: Latest,
@@ -438,7 +463,7 @@ def _repeat_singly(
     transition: Floats,
     values: Floats,
     offsets: Floats,
-    span: tuple[int, int],
+    span: Span,
     view: View,
     known: float,
     latest: Latest,
@@ -468,34 +493,6 @@ def _repeat_singly(
         mean[:] = transition @ latest.moved + (offsets[t] if len(offsets) else 0.0)
 
 
-@kernel
-def _mirror(
-    system: KalmanSystem, values: Floats, offsets: Floats, first: int, last: int, view: View, steps: FilteredSteps
-) -> None:
-    """Filter a sequence that sees the same numbers as the one before it, which has as many steps: only means differ."""
-    mean, moved, size = system.mean.copy(), np.zeros(len(system.mean)), len(system.mean)
-    for t in range(first, last):
-        step, twin = t - first, t - (last - first)
-        if step > 0:
-            moved[:] = mean
-            transform(system.transition[step if len(system.transition) > 1 else 0], moved, mean)
-            if len(offsets):
-                add_scaled(mean, offsets[t], 1.0)
-        num_seen, _ = look(system, step, values[t], view, step == 0)
-        total = 0.0
-        for i in range(num_seen):
-            surprise, variance = view.values[i] - inner(view.rows[i], mean), steps.variances[twin, i]
-            total -= 0.5 * (_LOG_2PI + math.log(variance) + surprise * surprise / variance)
-            steps.surprises[t, i], steps.variances[t, i] = surprise, variance
-            add_scaled(mean, steps.gains[twin, i], surprise)
-            steps.gains[t, i] = steps.gains[twin, i]
-        steps.log_densities[t], steps.ranks[t], steps.is_steady[t] = total, 0, steps.is_steady[twin]
-        for i in range(size):
-            steps.means[t, i] = mean[i]
-            for j in range(size):
-                steps.covariances[t, i, j] = steps.covariances[twin, i, j]
-
-
 @kernel(steps=lambda system, values, *_: 10 * len(values) * (len(system.mean) ** 2 + 1))
 def filter_sequences(
     system: KalmanSystem,
@@ -504,40 +501,68 @@ def filter_sequences(
     starts: Ints,
     mirrors: Flags,
     is_kept: bool,
+    room: Room,
     steps: FilteredSteps,
 ) -> None:
     """The Kalman filter of sequences of `values`, NaN where nothing was seen, one after the other.
 
     `offsets` are added to the mean of each step but the first of a sequence; there may be none at all. `mirrors` says
-    which sequences see the same numbers as the one before them. Unless `is_kept`, only log-densities are.
+    which sequences are left to `mirror_sequences`. Unless `is_kept`, only log-densities are.
     """
-    view, space, latest, no_offset = new_view(system), new_space(system), _new_latest(system), np.zeros(0)
+    belief, view, latest, space = room.belief, room.seen, room.latest, room.space
     is_constant = len(system.transition) * len(system.transition_noise) == 1
-    room = 2.0 * _EPSILON * (len(system.mean) + 2)
     for sequence in range(len(starts) - 1):
-        first, t, last = starts[sequence], starts[sequence], starts[sequence + 1]
-        if is_kept and mirrors[sequence]:
-            _mirror(system, values, offsets, first, last, view, steps)
-            continue
-        belief, rank, known = new_belief(system), len(system.diffuse), math.nan
+        first, last = starts[sequence], starts[sequence + 1]
+        t, rank, known = last if mirrors[sequence] else first, len(system.diffuse), math.nan
+        _begin(system, belief)
         while t < last:
             step = t - first
             if step > 0:
-                predict_mean(system, step, offsets[t] if len(offsets) else no_offset, belief, space)
+                predict_mean(system, step, offsets, t, belief, space)
                 predict(system, step, belief, rank, space)
             num_seen, has_changed = look(system, step, values[t], view, step == 0)
             may_repeat = step > 0 and is_constant and not has_changed and not math.isnan(known)
-            if may_repeat and not differ(belief.covariance, latest.predicted, room):
+            if may_repeat and not differ(belief.covariance, latest.predicted, 2.0 * _EPSILON * (len(belief.mean) + 2)):
                 span = (t, last)
                 t = _repeat(system.transition[0], values, offsets, span, view, known, latest, belief, is_kept, steps)
-                belief.covariance[:] = latest.covariance
-                belief.root[:] = latest.root
+                copy_matrix(latest.covariance, belief.covariance)
+                copy_matrix(latest.root, belief.root)
                 continue
-            steps.log_densities[t], known, rank = _settle(system, view, num_seen, belief, rank, latest, space)
+            steps.log_densities[t], known, rank = _settle(view, num_seen, belief, rank, latest, space)
             if is_kept:
-                steps.is_steady[t] = False
                 _keep(t, belief, rank, num_seen, latest, steps)
             t += 1
+
+
+@kernel
+def mirror_sequences(
+    system: KalmanSystem,
+    values: Floats,
+    offsets: Floats,
+    starts: Ints,
+    mirrors: Flags,
+    room: Room,
+    steps: FilteredSteps,
+) -> None:
+    """Filter the sequences that see the same numbers as the one before them, of as many steps: only means differ."""
+    mean, view = room.belief.mean, room.seen
+    for sequence in range(1, len(starts) - 1):
+        first, last = starts[sequence], starts[sequence + 1]
+        copy_vector(system.mean, mean)
+        for t in range(first, last if mirrors[sequence] else first):
+            step, twin, total = t - first, t - (last - first), 0.0
+            if step > 0:
+                predict_mean(system, step, offsets, t, room.belief, room.space)
+            num_seen, _ = look(system, step, values[t], view, step == 0)
+            for i in range(num_seen):
+                surprise, variance = view.values[i] - inner(view.rows[i], mean), steps.variances[twin, i]
+                total -= 0.5 * (_LOG_2PI + math.log(variance) + surprise * surprise / variance)
+                steps.surprises[t, i], steps.variances[t, i] = surprise, variance
+                add_scaled(mean, steps.gains[twin, i], surprise)
+            copy_matrix(steps.gains[twin, :num_seen], steps.gains[t])
+            copy_vector(mean, steps.means[t])
+            copy_matrix(steps.covariances[twin], steps.covariances[t])
+            steps.log_densities[t], steps.ranks[t], steps.is_steady[t] = total, 0, steps.is_steady[twin]
 
 
 @kernel

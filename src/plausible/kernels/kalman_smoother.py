@@ -17,15 +17,23 @@ from plausible.base.arrays import Flags, Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
 from plausible.kernels.kalman import (
     Belief,
-    FilteredSteps,
     KalmanSystem,
     Space,
     View,
     make_independent,
     new_space,
+    new_view,
     observe,
 )
-from plausible.kernels.small_matrices import add_outer, differ, sandwich, transform
+from plausible.kernels.small_matrices import (
+    add_outer,
+    copy_matrix,
+    copy_vector,
+    differ,
+    fill_vector,
+    sandwich,
+    transform,
+)
 from plausible.kernels.vectors import add_scaled
 
 #: Covariances of steps side by side that differ by no more are the same.
@@ -42,6 +50,16 @@ class SmoothedSteps(NamedTuple):
     lags: Floats  # [t, i, j] = Cov(x_t i, x_t-1 j); may be empty, those of first steps are zero
 
 
+class KnownSteps(NamedTuple):
+    """What the smoother needs of `FilteredSteps`: few arrays, because each costs time to compile."""
+
+    means: Floats
+    covariances: Floats
+    diffuse: Floats
+    ranks: Ints
+    is_steady: Flags
+
+
 class Backward(NamedTuple):
     """What is known of a step given the step after it, and room for intermediate results."""
 
@@ -51,54 +69,59 @@ class Backward(NamedTuple):
     covariance: Floats  # of the latest step that was smoothed, but for its infinite part
     infinite: Floats
     before: Floats
-    work: Floats
     space: Space
 
 
-@kernel
-def _new_backward(system: KalmanSystem) -> Backward:
+def new_backward(system: KalmanSystem) -> Backward:
+    """Room for the way back through the steps of a system."""
     size = len(system.mean)
-    view = View(
-        np.ones(size, dtype=np.bool_), np.zeros((size, size)), np.zeros(size), np.zeros((size, size)), np.zeros(size)
-    )
-    belief = Belief(np.zeros(size), np.zeros((size, size)), np.zeros((0, 0)), system.diffuse.copy())
-    gain, covariance, infinite = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
-    return Backward(
-        view, belief, gain, covariance, infinite, np.zeros((size, size)), np.zeros((size, size)), new_space(system)
-    )
+    view = new_view(size, size)
+    view.is_seen[:] = True
+    belief = Belief(np.zeros(size), np.zeros((size, size)), np.zeros((0, 0)), np.zeros(system.diffuse.shape))
+    return Backward(view, belief, *(np.zeros((size, size)) for _ in range(4)), new_space(size))
 
 
 @kernel
-def _add_directions(diffuse: Floats, rank: int, out: Floats) -> None:
-    """Add the infinite part of a covariance."""
+def _sum_directions(diffuse: Floats, rank: int, out: Floats) -> None:
+    """The infinite part of a covariance."""
+    for i in range(len(out)):
+        fill_vector(out[i], 0.0)
     for k in range(rank):
         add_outer(out, diffuse[k], diffuse[k], 1.0)
 
 
 @kernel
-def _look_back(system: KalmanSystem, step: int, t: int, steps: FilteredSteps, back: Backward) -> int:
-    """Learn the state of step t from that of the next, whose number in its sequence is `step`: J, and what is left.
+def _largest_variance(covariance: Floats) -> float:
+    """Zero only where all of a covariance is."""
+    largest = 0.0
+    for i in range(len(covariance)):
+        if covariance[i, i] > largest:
+            largest = covariance[i, i]
+    return largest
 
-    Tells the number of directions that stay infinite.
+
+@kernel
+def _look_back(
+    transition: Floats, transition_noise: Floats, is_new: bool, t: int, steps: KnownSteps, back: Backward
+) -> int:
+    """Learn the state of step t from that of the next, whose transition this is: J, and what is left.
+
+    Tells the number of directions that stay infinite. The noise is made independent if it `is_new`.
     """
     noise, belief, gain, rank = back.noise, back.belief, back.gain, int(steps.ranks[t])
-    if len(system.transition) > 1 or len(system.transition_noise) > 1:
-        number = step if len(system.transition_noise) > 1 else 0
-        rows = system.transition[step if len(system.transition) > 1 else 0]
-        make_independent(rows, system.transition_noise[number], noise)
-    belief.mean[:] = 0.0
-    belief.covariance[:] = steps.covariances[t]
-    for k in range(rank):
-        belief.diffuse[k] = steps.diffuse[t, k]
+    if is_new:
+        make_independent(transition, transition_noise, noise)
+    fill_vector(belief.mean, 0.0)
+    copy_matrix(steps.covariances[t], belief.covariance)
+    copy_matrix(steps.diffuse[t, :rank], belief.diffuse)
     size, learned = len(gain), back.space.before
-    gain[:] = 0.0
     for i in range(size):
         row, column = noise.rows[i], learned[i]
         _, _, _, rank = observe(belief, rank, row, noise.noises[i], 0.0, column, back.space)
-        transform(gain, row, back.space.direction)  # rows of `gain` are columns of J for now
+        transform(gain[:i], row, back.space.direction)  # rows of `gain` are columns of J for now
         for k in range(i):
             add_scaled(gain[k], column, -back.space.direction[k])
-        gain[i] = column
+        copy_vector(column, gain[i])
     for i in range(size - 1, -1, -1):
         for k in range(i + 1, size):
             add_scaled(gain[i], gain[k], -noise.lower[k, i])
@@ -109,17 +132,15 @@ def _look_back(system: KalmanSystem, step: int, t: int, steps: FilteredSteps, ba
 
 
 @kernel
-def _smooth_means(
-    transition: Floats, gain: Floats, offsets: Floats, t: int, steps: FilteredSteps, means: Floats
-) -> None:
+def _smooth_means(transition: Floats, gain: Floats, offsets: Floats, t: int, known: Floats, means: Floats) -> None:
     """The mean of a step: m + J (mean of the next step - A m - offset)."""
     size = len(gain)
     for i in range(size):
-        means[t, i] = steps.means[t, i]
+        means[t, i] = known[t, i]
     for j in range(size):
         surprise = means[t + 1, j]
         for k in range(size):
-            surprise -= transition[j, k] * steps.means[t, k]
+            surprise -= transition[j, k] * known[t, k]
         if len(offsets):
             surprise -= offsets[t + 1, j]
         for i in range(size):
@@ -128,10 +149,10 @@ def _smooth_means(
 
 @twin_of(_smooth_means)
 def _smooth_means_at_once(
-    transition: Floats, gain: Floats, offsets: Floats, t: int, steps: FilteredSteps, means: Floats
+    transition: Floats, gain: Floats, offsets: Floats, t: int, known: Floats, means: Floats
 ) -> None:
-    surprise = means[t + 1] - transition @ steps.means[t] - (offsets[t + 1] if len(offsets) else 0.0)
-    means[t] = steps.means[t] + gain @ surprise
+    surprise = means[t + 1] - transition @ known[t] - (offsets[t + 1] if len(offsets) else 0.0)
+    means[t] = known[t] + gain @ surprise
 
 
 @kernel
@@ -140,22 +161,20 @@ def _smooth_covariance(t: int, rank: int, back: Backward, smoothed: SmoothedStep
     if len(smoothed.lags):
         for i in range(len(back.gain)):
             transform(back.gain, back.covariance[i], smoothed.lags[t + 1, i])
-    back.before[:] = back.covariance
-    sandwich(back.belief.covariance, 1.0, back.gain, back.before, back.work, back.covariance)
-    if rank > 0 or back.infinite.any():
-        left = np.zeros(back.work.shape)
-        _add_directions(back.belief.diffuse, rank, left)
-        sandwich(left, 1.0, back.gain, back.infinite, back.work, back.infinite)
+    copy_matrix(back.covariance, back.before)
+    sandwich(back.belief.covariance, 1.0, back.gain, back.before, back.space.work, back.covariance)
+    if rank > 0 or _largest_variance(back.infinite) > 0.0:
+        left = back.space.before
+        _sum_directions(back.belief.diffuse, rank, left)
+        sandwich(left, 1.0, back.gain, back.infinite, back.space.work, back.infinite)
 
 
 @kernel
 def _tell(t: int, back: Backward, smoothed: SmoothedSteps) -> None:
     """Write down the covariance of a step, infinite where no observation tells."""
     out, infinite, size = smoothed.covariances[t], back.infinite, len(back.gain)
-    out[:] = back.covariance
-    largest = 0.0
-    for i in range(size):
-        largest = max(largest, infinite[i, i])
+    copy_matrix(back.covariance, out)
+    largest = _largest_variance(infinite)
     if largest == 0.0:
         return
     for i in range(size):
@@ -174,92 +193,83 @@ def _repeat_back(
     first: int,
     num_like: int,
     length: int,
-    steps: FilteredSteps,
+    steps: KnownSteps,
     smoothed: SmoothedSteps,
 ) -> int:
     """Back over steps whose covariances are those of the step after them: only means differ. Tells the last of them."""
-    size = len(gain)
     while True:
         for like in range(num_like):
-            _smooth_means(transition, gain, offsets, t + like * length, steps, smoothed.means)
+            _smooth_means(transition, gain, offsets, t + like * length, steps.means, smoothed.means)
         if len(smoothed.covariances):
-            for i in range(size):
-                for j in range(size):
-                    smoothed.covariances[t, i, j] = smoothed.covariances[t + 1, i, j]
+            copy_matrix(smoothed.covariances[t + 1], smoothed.covariances[t])
         if len(smoothed.lags):
-            for i in range(size):
-                for j in range(size):
-                    smoothed.lags[t + 1, i, j] = smoothed.lags[t + 2, i, j]
+            copy_matrix(smoothed.lags[t + 2], smoothed.lags[t + 1])
         if t == first or not steps.is_steady[t]:
             return t
         t -= 1
 
 
 @kernel
-def _smooth(
-    system: KalmanSystem,
-    offsets: Floats,
-    first: int,
-    last: int,
-    num_like: int,
-    steps: FilteredSteps,
-    smoothed: SmoothedSteps,
-    back: Backward,
-) -> None:
-    """Back from the last step of a sequence, and of those after it that have the same covariances, to the first."""
-    length, all_of, is_settled, t = last - first, len(smoothed.covariances) > 0, False, last - 2
-    for like in range(num_like):
-        smoothed.means[last - 1 + like * length] = steps.means[last - 1 + like * length]
-    back.covariance[:] = steps.covariances[last - 1]
-    back.infinite[:] = 0.0
-    _add_directions(steps.diffuse[last - 1], steps.ranks[last - 1], back.infinite)
-    if all_of:
-        _tell(last - 1, back, smoothed)
-    while t >= first:
-        step, rank, repeats = t - first, 0, t + 2 < last and steps.is_steady[t + 1]
-        transition = system.transition[step + 1 if len(system.transition) > 1 else 0]
-        if is_settled and repeats:
-            t = _repeat_back(transition, back.gain, offsets, t, first, num_like, length, steps, smoothed) - 1
-            continue
-        if not repeats:
-            rank = _look_back(system, step + 1, t, steps, back)
-        for like in range(num_like):
-            _smooth_means(transition, back.gain, offsets, t + like * length, steps, smoothed.means)
-        if all_of:
-            _smooth_covariance(t, rank, back, smoothed)
-            _tell(t, back, smoothed)
-            is_settled = not differ(back.covariance, back.before, _ROOM)
-        else:
-            is_settled = True
-        t -= 1
+def _begin(last: int, length: int, num_like: int, steps: KnownSteps, smoothed: SmoothedSteps, back: Backward) -> None:
+    """What is known of the last step."""
+    for t in range(last, last + num_like * length, length):
+        copy_vector(steps.means[t], smoothed.means[t])
+    copy_matrix(steps.covariances[last], back.covariance)
+    _sum_directions(steps.diffuse[last], steps.ranks[last], back.infinite)
+    if len(smoothed.covariances):
+        _tell(last, back, smoothed)
 
 
 @kernel
 def _copy_to_like(first: int, last: int, num_like: int, numbers: Floats) -> None:
     """What holds for a sequence to those that come with the same covariances."""
-    length = last - first
-    for like in range(1, num_like if len(numbers) else 1):
-        numbers[first + like * length : last + like * length] = numbers[first:last]
+    if len(numbers):
+        for t in range(last, last + (num_like - 1) * (last - first)):
+            copy_matrix(numbers[t - (last - first)], numbers[t])
 
 
-@kernel(steps=lambda system, offsets, starts, mirrors, steps, _: 10 * len(steps.means) * (len(system.mean) ** 2 + 1))
+@kernel(steps=lambda transition, _, offsets, starts, *__: 10 * int(starts[-1]) * (transition.shape[1] ** 2 + 1))
 def smooth_sequences(
-    system: KalmanSystem,
+    transition: Floats,
+    transition_noise: Floats,
     offsets: Floats,
     starts: Ints,
     mirrors: Flags,
-    steps: FilteredSteps,
+    back: Backward,
+    steps: KnownSteps,
     smoothed: SmoothedSteps,
 ) -> None:
-    """The smoother of sequences, after `filter_sequences`; covariances and lags where there is an array for them."""
-    back, sequence = _new_backward(system), 0
-    make_independent(system.transition[0], system.transition_noise[0], back.noise)
+    """The smoother of sequences, after the filter; covariances and lags where there is an array for them.
+
+    A sequence is smoothed together with those after it that have the same covariances.
+    """
+    is_constant, sequence = len(transition) * len(transition_noise) == 1, 0
     while sequence < len(starts) - 1:
-        first, last, num_like = starts[sequence], starts[sequence + 1], 1
+        first, last = starts[sequence], starts[sequence + 1]
+        num_like = 1
         while sequence + num_like < len(starts) - 1 and mirrors[sequence + num_like]:
             num_like += 1
-        if last > first:
-            _smooth(system, offsets, first, last, num_like, steps, smoothed, back)
-            _copy_to_like(first, last, num_like, smoothed.covariances)
-            _copy_to_like(first, last, num_like, smoothed.lags)
+        length, t, is_settled = last - first, last - 2, False
+        if length:
+            _begin(last - 1, length, num_like, steps, smoothed, back)
+        while t >= first:
+            repeats = t + 2 < last and steps.is_steady[t + 1]
+            step = t + 1 - first  # the number of the next step
+            rows, rank = transition[step if len(transition) > 1 else 0], 0
+            if is_settled and repeats:
+                t = _repeat_back(rows, back.gain, offsets, t, first, num_like, length, steps, smoothed) - 1
+                continue
+            if not repeats:
+                noise = transition_noise[step if len(transition_noise) > 1 else 0]
+                rank = _look_back(rows, noise, t == last - 2 or not is_constant, t, steps, back)
+            for like in range(num_like):
+                _smooth_means(rows, back.gain, offsets, t + like * length, steps.means, smoothed.means)
+            is_settled = True
+            if len(smoothed.covariances):
+                _smooth_covariance(t, rank, back, smoothed)
+                _tell(t, back, smoothed)
+                is_settled = not differ(back.covariance, back.before, _ROOM)
+            t -= 1
+        _copy_to_like(first, last, num_like, smoothed.covariances)
+        _copy_to_like(first, last, num_like, smoothed.lags)
         sequence += num_like

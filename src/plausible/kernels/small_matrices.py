@@ -11,6 +11,43 @@ from plausible.kernels.jit import kernel, twin_of
 
 
 @kernel
+def copy_vector(values: Floats, out: Floats) -> None:
+    """out = values. As a loop, because machine code for `out[:] = values` takes far longer to make."""
+    for i in range(values.size):
+        out[i] = values[i]
+
+
+@twin_of(copy_vector)
+def _copy_vector(values: Floats, out: Floats) -> None:
+    out[: len(values)] = values
+
+
+@kernel
+def fill_vector(out: Floats, number: float) -> None:
+    """out = number, at each place."""
+    for i in range(out.size):
+        out[i] = number
+
+
+@twin_of(fill_vector)
+def _fill_vector(out: Floats, number: float) -> None:
+    out[:] = number
+
+
+@kernel
+def copy_matrix(values: Floats, out: Floats) -> None:
+    """out = values, which may have fewer rows."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            out[i, j] = values[i, j]
+
+
+@twin_of(copy_matrix)
+def _copy_matrix(values: Floats, out: Floats) -> None:
+    out[: len(values)] = values
+
+
+@kernel
 def inner(left: Floats, right: Floats) -> float:
     """Σ left_i right_i."""
     total = 0.0
@@ -137,8 +174,9 @@ def _differ(one: Floats, other: Floats, room: float) -> bool:
 def triangularize(tall: Floats, out: Floats) -> None:
     """An upper triangle `out` with outᵀ · out = tallᵀ · tall, by Householder reflections; `tall` is used up."""
     height, width = tall.shape
-    out[:] = 0.0
     for j in range(width):
+        for k in range(width):
+            out[j, k] = 0.0
         size = 0.0
         for i in range(j, height):
             size = math.hypot(size, tall[i, j])

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.kernels.kalman import FilteredSteps, KalmanSystem, filter_sequences
-from plausible.kernels.kalman_smoother import SmoothedSteps, smooth_sequences
+from plausible.kernels.kalman import FilteredSteps, KalmanSystem, filter_sequences, mirror_sequences, new_room
+from plausible.kernels.kalman_smoother import KnownSteps, SmoothedSteps, new_backward, smooth_sequences
 
 
 class ObservedNumbers(NamedTuple):
@@ -27,15 +27,19 @@ class ObservedNumbers(NamedTuple):
 
 def filtered(system: KalmanSystem, observed: ObservedNumbers) -> FilteredSteps:
     """What is known of each step after its observation."""
-    steps = _room(system, len(observed.values), len(observed.values))
-    filter_sequences(system, *observed, _mirrors(system, observed), True, steps)
+    steps = _kept(system, len(observed.values), len(observed.values))
+    mirrors, room = _mirrors(system, observed), new_room(system)
+    filter_sequences(system, *observed, mirrors, True, room, steps)
+    if mirrors.any():
+        mirror_sequences(system, *observed, mirrors, room, steps)
     return steps
 
 
 def log_densities(system: KalmanSystem, observed: ObservedNumbers) -> Floats:
     """log p(o_t | o_1 ... o_t-1) of each step, in little memory."""
-    steps = _room(system, len(observed.values), 1)
-    filter_sequences(system, *observed, np.zeros(len(observed.starts) - 1, dtype=bool), False, steps)
+    steps = _kept(system, len(observed.values), 1)
+    mirrors = np.zeros(len(observed.starts) - 1, dtype=bool)
+    filter_sequences(system, *observed, mirrors, False, new_room(system), steps)
     return steps.log_densities
 
 
@@ -55,11 +59,14 @@ def smoothed(
         np.empty((num_steps if covariances else 0, size, size)),
         np.zeros((num_steps if lags else 0, size, size)),
     )
-    smooth_sequences(system, observed.offsets, observed.starts, _mirrors(system, observed), steps, answer)
+    back, mirrors = new_backward(system), _mirrors(system, observed)
+    known = KnownSteps(steps.means, steps.covariances, steps.diffuse, steps.ranks, steps.is_steady)
+    moves = system.transition, system.transition_noise, observed.offsets
+    smooth_sequences(*moves, observed.starts, mirrors, back, known, answer)
     return steps, answer
 
 
-def _room(system: KalmanSystem, num_steps: int, num_kept: int) -> FilteredSteps:
+def _kept(system: KalmanSystem, num_steps: int, num_kept: int) -> FilteredSteps:
     size, num, rank = len(system.mean), system.observation.shape[1], len(system.diffuse)
     return FilteredSteps(
         np.empty((num_kept, size)),
