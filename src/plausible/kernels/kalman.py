@@ -142,8 +142,8 @@ def new_view(num: int, size: int) -> View:
 
 def new_space(size: int) -> Space:
     """Room for intermediate results about so many states."""
-    vectors, squares = (np.zeros(size) for _ in range(3)), (np.zeros((size, size)) for _ in range(2))
-    return Space(*vectors, *squares, np.zeros((2 * size + 1, size)))
+    square, tall = np.zeros((size, size)), np.zeros((2 * size + 1, size))
+    return Space(np.zeros(size), np.zeros(size), np.zeros(size), square, square.copy(), tall)
 
 
 # --- what is seen at a step ---

@@ -78,7 +78,8 @@ def new_backward(system: KalmanSystem) -> Backward:
     view = new_view(size, size)
     view.is_seen[:] = True
     belief = Belief(np.zeros(size), np.zeros((size, size)), np.zeros((0, 0)), np.zeros(system.diffuse.shape))
-    return Backward(view, belief, *(np.zeros((size, size)) for _ in range(4)), new_space(size))
+    square = np.zeros((size, size))
+    return Backward(view, belief, square, square.copy(), square.copy(), square.copy(), new_space(size))
 
 
 @kernel
