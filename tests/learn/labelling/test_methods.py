@@ -189,8 +189,17 @@ def test_a_group_prior_meets_the_conditions_of_its_optimum():
             np.testing.assert_allclose(slopes[places], weights[places] / norm / scale, atol=1e-4)
 
 
-def test_units_of_features_change_neither_the_optimum_nor_the_way_there():
-    """One feature in units of a millionth, its prior in the same: its weights times a million, no later."""
+@pytest.mark.parametrize(
+    ("prior", "unit"),
+    [
+        (lambda unit: pb.GaussianPrior(unit**-2), 1e-6),
+        (lambda unit: pb.learn.GroupPrior(1 / unit), 1e-6),
+        (lambda unit: pb.learn.GroupPrior(1 / unit), 1e6),
+    ],
+    ids=["squares", "norms", "norms of large"],
+)
+def test_units_of_features_change_neither_the_optimum_nor_the_way_there(prior, unit):
+    """One feature in other units, its prior in the same: its weights the other way round, no later."""
     rng = np.random.default_rng(0)
     labels = [[CLASSES[k] for k in rng.integers(0, len(CLASSES), 6)] for _ in range(30)]
 
@@ -202,12 +211,12 @@ def test_units_of_features_change_neither_the_optimum_nor_the_way_there():
         ]
 
     def fit(unit):
-        priors = {"x": pb.GaussianPrior(unit**-2), "on": pb.GaussianPrior(1.0), "transitions": pb.GaussianPrior(1.0)}
+        priors = {"x": prior(unit), "on": prior(1.0), "transitions": prior(1.0)}
         return pb.learn.ChainCRF(prior=priors, tolerance=1e-9).fit(sequences(unit), labels)
 
-    plain, tiny = fit(1.0), fit(1e-6)
-    assert tiny.training_.converged
-    assert tiny.training_.num_steps <= plain.training_.num_steps + 3
+    plain, other = fit(1.0), fit(unit)
+    assert other.training_.converged
+    assert other.training_.num_steps <= plain.training_.num_steps + 3
     for name, weight in plain.weights_.items():
-        unit = 1e-6 if name.endswith(": x") else 1.0
-        assert tiny.weights_[name] * unit == pytest.approx(weight, rel=1e-5, abs=1e-7)
+        times = unit if name.endswith(": x") else 1.0
+        assert other.weights_[name] * times == pytest.approx(weight, rel=1e-5, abs=1e-7)

@@ -209,6 +209,59 @@ def test_units_of_inputs_do_not_matter_under_a_laplace_prior_of_the_same_units()
     assert tiny.log_likelihood() == pytest.approx(plain.log_likelihood(), abs=1e-7)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+def test_units_of_features_do_not_matter_beside_a_group_prior(unit):
+    """A feature without a prior, in any units, beside one with a norm: one optimum, in a few steps; a run goes on."""
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame(rng.integers(0, 2, (60, 3)), columns=list("abc"))
+    rows.loc[:25, "c"] = rows.loc[:25, "b"] = rows.loc[:25, "a"]
+    features = [
+        pb.Feature(["a", "b"], np.eye(2) * unit, name="ab"),
+        pb.Feature(["b", "c"], np.eye(2), name="bc"),
+    ]
+    priors = {"bc": pb.learn.GroupPrior(0.05)}
+    fit = pb.learn.markov(features, rows, prior=priors, tolerance=1e-9)
+    assert fit.converged
+    assert fit.num_steps < 100
+
+    def depth(point):  # features of a chain of signs: log Z = log 2 + Σ log(1 + exp θ)
+        same = np.array([(rows.a == rows.b).sum(), (rows.b == rows.c).sum()])
+        return -(same @ point - 60 * (math.log(2) + np.log1p(np.exp(point)).sum()) - abs(point[1]) / 0.05)
+
+    best = minimize(depth, np.array([0.5, 0.5]), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-11})
+    assert fit.objective == pytest.approx(-best.fun, abs=1e-7)
+    assert fit.weights["ab"] * unit == pytest.approx(best.x[0], abs=1e-5)
+    short = pb.learn.markov(features, rows, prior=priors, max_steps=3, tolerance=1e-9)
+    again = pb.learn.markov(features, rows, prior=priors, tolerance=1e-9, resume=short.run)
+    assert again.run.num_steps == fit.run.num_steps
+    assert again.weights == fit.weights
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_units_of_inputs_do_not_matter_under_a_group_prior_of_the_same_units(unit):
+    """A number as input of a chain, and the scale of its prior, in other units: the same field."""
+    rng = np.random.default_rng(5)
+    inputs = rng.normal(size=80)
+    labels = np.where(inputs + 0.7 * rng.normal(size=80) > 0, "up", "down")
+
+    def fitted(scale):
+        features = [
+            pb.Feature([["Y1", "x1"], ["Y2", "x2"]], lambda y, x: (y == "up") * x, name="push"),
+            pb.Feature(["Y1", "Y2"], alike, name="same"),
+        ]
+        frame = pd.DataFrame(
+            {"Y1": labels[::2], "Y2": labels[1::2], "x1": inputs[::2] * scale, "x2": inputs[1::2] * scale}
+        )
+        priors = {"push": pb.learn.GroupPrior(0.5 / scale), "same": pb.learn.GroupPrior(0.5)}
+        return pb.learn.crf(features, frame, TARGETS, prior=priors, tolerance=1e-8)
+
+    plain, other = fitted(1.0), fitted(unit)
+    assert plain.converged
+    assert other.converged
+    assert other.weights["push"] * unit == pytest.approx(plain.weights["push"], rel=1e-5)
+    assert other.weights["same"] == pytest.approx(plain.weights["same"], rel=1e-5)
+
+
 # --- directions without an end ---
 
 

@@ -70,11 +70,12 @@ def test_the_proximal_map_minimises_its_definition(by_size):
     """A general minimiser finds nothing lower than what the proximal map returns."""
     penalty = penalty_of(pb.LaplacePrior(1.5) + GroupPrior(0.8, by_size=by_size))
     rng = np.random.default_rng(1)
+    steps = np.array([0.5, 0.5, 0.2, 0.2])
     for weights in rng.normal(scale=2, size=(20, 4)):
-        shrunk = penalty.shrunk(weights, 0.5)
+        shrunk = penalty.shrunk(weights, steps)
 
         def goal(point, weights=weights):
-            return float(((point - weights) ** 2).sum() / 2 - 0.5 * penalty.sharp(point))
+            return float(((point - weights) ** 2 / steps).sum() / 2 - penalty.sharp(point))
 
         others = [minimize(goal, start, method="Nelder-Mead", options={"maxiter": 4000}).fun for start in (weights,)]
         assert goal(shrunk) <= min(others) + 1e-9

@@ -13,8 +13,9 @@ from plausible.base.arrays import Floats
 from plausible.base.options import check_count
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.learn.undirected.objectives import Objective, SteeredObjective
-from plausible.learn.undirected.other_steps import Scaling, newton_step, proximal_step
+from plausible.learn.undirected.other_steps import Scaling, newton_step
 from plausible.learn.undirected.penalized import Climb
+from plausible.learn.undirected.proximal import ProximalAscent
 from plausible.search.ascent import (
     Ascent,
     AscentState,
@@ -93,13 +94,16 @@ def climb(climbed: Climb[Any], optimizer: OptimizerLike, start: Begin, stops: St
         start = _resumed(start, climbed.penalty.groups.size)
     if isinstance(climbed.objective, SteeredObjective):
         return climbed.objective.run(climbed.penalty, optimizer, start, stops)
-    begin = _taken_up(climbed, start) if isinstance(start, Run) else Run(climbed.init(start))
+    is_proximal = optimizer == "proximal" or (optimizer is None and climbed.penalty.group_rates.any())
+    proximal = ProximalAscent.of(climbed) if is_proximal else None
+    fresh = (proximal or climbed).init(start.state.point if isinstance(start, Run) else start)
+    begin = _taken_up(fresh, start) if isinstance(start, Run) else Run(fresh)
     if not np.isfinite(begin.state.value):
         raise InvalidArgument(
             "The objective is not finite at the start: a row of the data has a combination of states that the start "
             "rules out, or the weights are too large."
         )
-    step = _step_of(climbed, optimizer)
+    step = proximal.step if proximal else _step_of(climbed, optimizer)
     return iterate(step, begin, stops, ends=climbed.ends(stops.tolerance), objective=attrgetter("value"))
 
 
@@ -115,10 +119,10 @@ def _resumed(resume: Any, size: int) -> Run[Any]:
     return resume if isinstance(resume, Run) else Run(state, state.num_steps)
 
 
-def _taken_up(climbed: Climb[Any], run: Run[AscentState]) -> Run[AscentState]:
-    """A run to go on with: as it is where it climbed the same, else from its weights, with nothing remembered."""
-    fresh = climbed.init(run.state.point)
-    is_same = abs(fresh.value - run.state.value) <= 1e-9 * max(1.0, abs(fresh.value))
+def _taken_up(fresh: Any, run: Run[Any]) -> Run[Any]:
+    """A run to go on with: as it is where it climbed the same that way, else from its weights, nothing remembered."""
+    is_same = type(fresh) is type(run.state)
+    is_same = is_same and abs(fresh.value - run.state.value) <= 1e-9 * max(1.0, abs(fresh.value))
     return run if is_same else Run(fresh)
 
 
@@ -130,8 +134,6 @@ def _step_of(climbed: Climb[Any], optimizer: OptimizerLike) -> Callable[[AscentS
     if optimizer == "em" or isinstance(optimizer, PartialEM):
         em = PartialEM() if optimizer == "em" else optimizer
         return lambda state: em.step(climbed, state)
-    if optimizer == "proximal" or (optimizer is None and penalty.group_rates.any()):
-        return lambda state: proximal_step(climbed, state)
     if not penalty.is_smooth:
         if optimizer is not None and not isinstance(optimizer, OrthantWise):
             raise NotSupported(

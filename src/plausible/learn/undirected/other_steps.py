@@ -1,69 +1,18 @@
-"""Steps uphill that need more than a gradient: proximal ones, Newton's, iterative scaling."""
+"""Steps uphill that need more than a gradient: Newton's, iterative scaling."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.tolerances import score_noise
 from plausible.errors import NotSupported
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.objectives import Objective, SteeredObjective
 from plausible.learn.undirected.partition import TreePartition
 from plausible.learn.undirected.penalized import Climb
 from plausible.search.ascent import AscentState
-
-
-def proximal_step(climbed: Climb[Any], state: AscentState) -> AscentState:
-    """One step of proximal gradient ascent with momentum, restarted where that leads down (Beck & Teboulle 2009).
-
-    `pairs` hold the last point with the length of the step and the momentum.
-    """
-    before, length, momentum = state.point, 1.0 / max(float(np.linalg.norm(state.smooth_gradient)), 1e-12), 1.0
-    if state.pairs:
-        before, lengths, momentum = state.pairs[0]
-        length = 1.25 * float(lengths[0])
-    grown = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
-    ahead = state.point + (momentum - 1) / grown * (state.point - before)
-    sharp = climbed.penalty.sharp(state.point)
-    for begin in (ahead, state.point):
-        is_here = begin is state.point or np.array_equal(begin, state.point)
-        value, gradient = (state.value - sharp, state.smooth_gradient) if is_here else climbed.smooth(begin)
-        moved = _backtracked(climbed, begin, gradient, length) if np.isfinite(value) else None
-        if moved is None:
-            continue
-        after = climbed.moved(state, moved.point, moved.value, moved.gradient)
-        if after.value >= state.value - 100 * score_noise(state.value):
-            kept = ((state.point, np.array([moved.length]), 1.0 if is_here else grown),)
-            return after._replace(pairs=kept)
-        length = moved.length
-    return state._replace(is_stuck=True)
-
-
-class _Moved(NamedTuple):
-    point: Floats
-    value: float
-    gradient: Floats
-    length: float
-
-
-def _backtracked(climbed: Climb[Any], begin: Floats, gradient: Floats, length: float) -> _Moved | None:
-    """The proximal point for the first of length, length/2, ... along which the slope falls no faster than 1/length.
-
-    Slopes tell what values no longer do, near the optimum.
-    """
-    for _ in range(60):
-        point = climbed.penalty.shrunk(begin + length * gradient, length)
-        move = point - begin
-        found = climbed.smooth(point)
-        if float((gradient - found[1]) @ move) <= float(move @ move) / length:
-            return _Moved(point, *found, length)
-        length /= 2
-    return None
-
 
 #: Covariances take an inference for each place of each feature, differences of gradients two for each weight.
 _MANY_PLACES = 20

@@ -243,15 +243,15 @@ class Penalty:
         """The logarithm of the density; that of groups is not normalised."""
         return self.smooth(weights)[0] + self.sharp(weights) + self.constant
 
-    def shrunk(self, weights: Floats, step: float) -> Floats:
-        """The proximal map of the sharp part: arg min over v of ‖v - θ‖²/2 - step · sharp(v)."""
-        soft = np.sign(weights) * np.maximum(np.abs(weights) - step * self.rates, 0.0)
+    def shrunk(self, weights: Floats, steps: Floats | float) -> Floats:
+        """The proximal map of the sharp part, arg min of Σ (v - θ)²/(2 step) - sharp(v); groups have one step."""
+        soft = np.sign(weights) * np.maximum(np.abs(weights) - steps * self.rates, 0.0)
         if not self.group_rates.any():
             return soft
         norms = np.sqrt(np.bincount(self.groups, soft**2, minlength=self.group_rates.size))
         with np.errstate(divide="ignore", invalid="ignore"):
-            factors = np.where(norms > 0, np.maximum(1 - step * self.group_rates / norms, 0.0), 0.0)
-        return np.asarray(soft * factors[self.groups])
+            factors = np.maximum(1 - steps * (self.group_rates / norms)[self.groups], 0.0)
+        return np.where(norms[self.groups] > 0, soft * factors, 0.0)
 
     def steepest(self, weights: Floats, gradient: Floats) -> Floats:
         """The direction of steepest ascent where `gradient` is that of all but the sharp part: zero at an optimum.
