@@ -31,10 +31,14 @@ from plausible.models.sequences.particle_filter import ParticleFilter
 from plausible.models.sequences.semi_markov import HiddenSemiMarkovModel
 from plausible.models.sequences.state_paths import OnlineFilter, StatePath
 from plausible.models.sequences.structural_forms import constant_velocity, local_level, local_linear_trend
+from plausible.models.sequences.switching import SwitchingEstimates, SwitchingLinearDynamicalSystem
+from plausible.models.sequences.switching_engines import GPB2, IMM, Exact, RaoBlackwellised
 from plausible.models.sequences.trajectory import Trajectory
 
 __all__ = [
     "CNF",
+    "GPB2",
+    "IMM",
     "BayesianNetwork",
     "BoyenKoller",
     "CPDEmission",
@@ -42,6 +46,7 @@ __all__ = [
     "ConditionalRandomField",
     "DynamicBayesianNetwork",
     "Emission",
+    "Exact",
     "ExactEngine",
     "FactorGraph",
     "Feature",
@@ -58,7 +63,10 @@ __all__ = [
     "OnlineFilter",
     "ParticleFilter",
     "ProductEmission",
+    "RaoBlackwellised",
     "StatePath",
+    "SwitchingEstimates",
+    "SwitchingLinearDynamicalSystem",
     "Trajectory",
     "VariableNotes",
     "boltzmann_machine",

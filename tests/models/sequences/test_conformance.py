@@ -10,6 +10,7 @@ import pytest
 
 import plausible as pb
 from plausible.errors import UnknownVariable
+from plausible.models import SwitchingLinearDynamicalSystem
 from plausible.models.sequences.kinds import SEQUENCE_KINDS
 from plausible.models.sequences.sequence_model import SequenceModel
 
@@ -22,6 +23,11 @@ MODELS: list[SequenceModel] = [
         [RAIN, pb.TableCPD("umbrella", [[0.9, 0.1], [0.2, 0.8]], parents=["rain"], states=["up", "down"])],
     ),
     pb.LinearDynamicalSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], np.eye(2) / 9, [[1.0]], [0.0, 0.0], np.eye(2)),
+    SwitchingLinearDynamicalSystem(
+        [0.5, 0.5],
+        [[0.9, 0.1], [0.2, 0.8]],
+        [pb.LinearDynamicalSystem(1.0, 1.0, noise, 1.0, 0.0, 1.0) for noise in (0.1, 9.0)],
+    ),
 ]
 KINDS = [f"{model.kind} {place}" for place, model in enumerate(MODELS)]
 
@@ -48,7 +54,12 @@ def test_every_kind_is_tried_here() -> None:
     """A new kind of model gets its case."""
     tried = {model.kind for model in MODELS}
     assert tried <= set(SEQUENCE_KINDS)
-    assert {"hidden-markov-model", "dynamic-bayesian-network", "linear-dynamical-system"} <= tried
+    assert {
+        "hidden-markov-model",
+        "dynamic-bayesian-network",
+        "linear-dynamical-system",
+        "switching-linear-dynamical-system",
+    } <= tried
 
 
 @pytest.mark.parametrize("model", MODELS, ids=KINDS)
