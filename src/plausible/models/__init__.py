@@ -23,6 +23,7 @@ from plausible.models.sequences.chain_families import coupled_hmm, factorial_hmm
 from plausible.models.sequences.chain_structures import higher_order_hmm, hmm_from_dynamic_network, to_dynamic_network
 from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
+from plausible.models.sequences.dynamic_online import DynamicFilter
 from plausible.models.sequences.emissions import CategoricalEmission, Emission, ProductEmission
 from plausible.models.sequences.gaussian_emissions import GaussianEmission, GaussianMixtureEmission
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
@@ -45,6 +46,7 @@ __all__ = [
     "CategoricalEmission",
     "ConditionalRandomField",
     "DynamicBayesianNetwork",
+    "DynamicFilter",
     "Emission",
     "Exact",
     "ExactEngine",

@@ -233,6 +233,22 @@ class ChainKinds(Frozen):
         """P(X_{t+1} = target | X_t = source)."""
         return float(self._matrix[self._variable.index(source), self._variable.index(target)])
 
+    def diagram(self) -> dict[State, dict[State, float]]:
+        """The state-transition diagram: state -> next state -> probability, an edge for each transition there is.
+
+        A chain is made of it again: `MarkovChain(chain.diagram())`.
+        """
+        matrix = self._sparse.tocsr()
+        ends = zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True)
+        return {
+            state: {
+                self.states[place]: weight
+                for place, weight in zip(matrix.indices[a:b].tolist(), matrix.data[a:b].tolist(), strict=True)
+                if weight
+            }
+            for state, (a, b) in zip(self.states, ends, strict=True)
+        }
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({counted(self.num_states, 'state')})"
 

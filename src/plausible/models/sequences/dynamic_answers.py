@@ -15,6 +15,7 @@ from plausible.data.sequences import Sequences, SequencesLike
 from plausible.engine.run import Semiring
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.inference.budget import Budget, read_budget
+from plausible.models.sequences.dynamic_online import DynamicFilter
 from plausible.models.sequences.interventions import intervened
 from plausible.models.sequences.observations import StepEvidence
 from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
@@ -306,6 +307,10 @@ class DynamicAnswers(SequenceModel):
             check_count("sequences", sequences, 0)
         return draw_rows(self._template, length, generator_of(seed), sequences, inputs, do, self._place)
 
+    def online(self) -> DynamicFilter:
+        """A filter to feed rows to, one by one: as `filter`, exact."""
+        return DynamicFilter(self)
+
     # --- how it is asked ---
 
     def _step_log_likelihoods(self, sequences: Sequences) -> Floats:
@@ -336,9 +341,11 @@ class DynamicAnswers(SequenceModel):
         clusters: Clusters | None = None,
         together: tuple[tuple[str, ...], ...] = (),
         for_maxima: bool = False,
+        observed: tuple[str, ...] | None = None,
     ) -> list[SliceProgram]:
         """The compiled slices; those of the network itself are kept."""
-        observed, varying = evidence.observed, tuple(sorted(evidence.settings))
+        varying = tuple(sorted(evidence.settings))
+        observed = evidence.observed if observed is None else observed
         programs = []
         for number in range(len(evidence.template.slices)):
             key = (number, evidence.known, observed, varying, clusters, together, for_maxima, budget)

@@ -24,6 +24,7 @@ from plausible.variables.variable import states_cell
 
 if TYPE_CHECKING:
     from plausible.base.pictured import Picture
+    from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 
 Edge = tuple[str, str]
 
@@ -186,6 +187,33 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
                 cpds.append(cpd.over(own[name], scope))
         given = [own[name] for own in slices for name in template.inputs]
         return BayesianNetwork(cpds, inputs=given, notes=Notes(self.notes.name, self.notes.description))
+
+    def to_hmm(self, observed: str | Iterable[str], *, state: str = "state") -> HiddenMarkovModel:
+        """The hidden Markov model whose states are the joint states of all that is not observed.
+
+        Its matrix has the square of their number; the network itself answers without it.
+
+        Parameters
+        ----------
+        observed
+            The variables that rows have columns of.
+        state
+            What the joint state is called, where several variables are hidden.
+
+        >>> from plausible.cpds import TableCPD
+        >>> walk = DynamicBayesianNetwork(
+        ...     [TableCPD("X", [1.0, 0.0])],
+        ...     [TableCPD("X", [[0.9, 0.1], [0.0, 1.0]], ["X[-1]"]), TableCPD("Y", [[1, 0], [0.5, 0.5]], ["X"])],
+        ... )
+        >>> walk.to_hmm("Y").transition
+        array([[0.9, 0.1],
+               [0. , 1. ]])
+        """
+        from plausible.models.sequences.joint_states import hidden_markov_model_of
+
+        return hidden_markov_model_of(
+            self._template, (observed,) if isinstance(observed, str) else tuple(observed), state
+        )
 
     def with_cpd(self, cpd: CPD) -> DynamicBayesianNetwork:
         """A network in which one variable has another distribution in all slices but the first ones."""

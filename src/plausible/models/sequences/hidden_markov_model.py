@@ -31,11 +31,13 @@ from plausible.models.sequences.reading_models import read_chain, read_emission
 from plausible.models.sequences.sequence_model import refuse_impossible, variable_of, variable_record
 from plausible.models.sequences.state_inference import HiddenChains
 from plausible.models.sequences.state_paths import OnlineFilter
-from plausible.models.sequences.unrolling import unrolled_chain
+from plausible.models.sequences.unrolling import slice_cpds, unrolled_chain
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
 
 #: What becomes of rows that every question takes.
 _Rows = SequencesLike
@@ -282,6 +284,30 @@ class HiddenMarkovModel(HiddenStateModel):
             raise NotSupported("Transitions depend on inputs, so that there is no distribution in the long run.")
         found = MarkovChain(self.transition, self.states).stationary()
         return Factor((self.state,), found.values)
+
+    def to_markov_chain(self) -> MarkovChain:
+        """The hidden chain alone; its `diagram()` has states as vertices and transition probabilities on edges.
+
+        >>> hmm = HiddenMarkovModel([1, 0], [[0.9, 0.1], [0, 1]], [[1, 0], [0, 1]], states=["up", "down"])
+        >>> hmm.to_markov_chain().diagram()
+        {'up': {'up': 0.9, 'down': 0.1}, 'down': {'down': 1.0}}
+        """
+        if self.transition_inputs:
+            raise NotSupported("Transitions depend on inputs: there is a chain for each of their states.")
+        return MarkovChain(self.transition, self.states, start=self.initial)
+
+    def to_dynamic_network(self) -> DynamicBayesianNetwork:
+        """The dynamic Bayesian network of the state and the columns; it gives the same answers.
+
+        >>> hmm = HiddenMarkovModel([1, 0], [[0.9, 0.1], [0, 1]], [[1, 0], [0, 1]], states=["up", "down"])
+        >>> hmm.to_dynamic_network().graph
+        DAG('state[-1] -> state; state -> observation')
+        """
+        from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
+
+        inputs = {variable.name: variable for variable in (*self.transition_inputs, *self.emission.inputs)}
+        first, later = slice_cpds(self.state, self.initial, self.transition, self.emission, self.transition_inputs)
+        return DynamicBayesianNetwork(first, later, inputs=inputs.values())
 
     def unroll(self, length: int) -> BayesianNetwork:
         """The Bayesian network over `state[0]`, ..., with as many slices; it gives the same answers."""

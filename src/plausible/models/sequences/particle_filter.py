@@ -60,8 +60,7 @@ class ParticleFilter:
         return self._run(model, evidence, is_smoothed=False)
 
     def _smooth(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> tuple[Floats, Floats]:
-        lags = [longest_lag(cpd) for cpds in evidence.template.slices for cpd in cpds.values()]
-        if max(lags, default=0) > 1:
+        if evidence.template.reach > 1:
             raise NotSupported("ParticleFilter smooths networks that look back one step; filter has no such limit.")
         return self._run(model, evidence, is_smoothed=True)
 
@@ -98,7 +97,7 @@ class _Cloud:
         self.history: list[Floats] = []  # the weights of each step
         self.weights = np.full(size, 1.0 / size)
         self.step = 0
-        self.back = max([1, *(longest_lag(c) for cpds in evidence.template.slices for c in cpds.values())])
+        self.back = max(1, evidence.template.reach)
 
     def advance(self, threshold: float) -> float:
         """One more slice; the logarithm of the mean weight."""

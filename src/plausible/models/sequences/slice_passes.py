@@ -30,6 +30,14 @@ class Beliefs(NamedTuple):
     joints: Floats
 
 
+class Advance(NamedTuple):
+    """What one more step makes of the message before it."""
+
+    log_likelihood: float
+    marginals: Floats
+    message: Floats
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SlicePasses:
     """Runs of slice programs over sequences; `run` decides between numbers and logarithms."""
@@ -85,6 +93,17 @@ class SlicePasses:
         """
         states = np.empty((self.num_steps, self.programs[0].num_told), dtype=np.int32)
         return self._backward(lambda span, carry: self._trace(span, carry, generator, states)), states
+
+    def advanced(self, message: Floats) -> Advance:
+        """The last step alone, after what the slice before it hands on; the only program is that of its slice."""
+        (program,), last = self.programs, self.num_steps - 1
+        messages, logs = np.zeros((2, max(self._width, len(message)))), np.zeros(2)
+        messages[0, : len(message)] = message if self.semiring == Semiring.SUM else np.log(message)
+        marginals = np.zeros((1, int(program.starts[-1])))
+        runs = np.array([[0, 1]])
+        self._run_forward(0, (last, last + 1), runs, True, _NO_JOINT, messages, logs, marginals, np.zeros((0, 1)))
+        passed = messages[1, : len(program.piece.outgoing_places)]
+        return Advance(float(logs[1]), marginals[0], passed if self.semiring == Semiring.SUM else np.exp(passed))
 
     # --- stretches ---
 
@@ -151,32 +170,48 @@ class SlicePasses:
         messages, logs = np.zeros((last - first + 1, self._width)), np.zeros(last - first + 1)
         messages[0], logs[0] = carry
         marginals, joints = self._rows(beliefs, span, tells)
-        for number, (program, work) in enumerate(zip(self.programs, self.workspaces, strict=True)):
+        for number, program in enumerate(self.programs):
             runs = self._runs(number, first, last)
             if not len(runs):
                 continue
-            told = self.evidence.stretch(program, first, last, runs, self.semiring)
-            self._clear(program, work)
-            is_risky = pass_forward(
-                program.program.layout,
-                work.buffers,
-                program.piece,
-                told.seen,
-                runs,
-                int(self.semiring),
-                program.follows,
-                tells,
-                self._joint(program, joint),
-                messages,
-                logs,
-                marginals,
-                joints,
-            )
-            if is_risky:
-                raise Risky
-            steps = _steps_of(runs)
-            logs[steps + 1] += told.scales[steps]
+            self._run_forward(number, span, runs, tells, self._joint(program, joint), messages, logs, marginals, joints)
         return messages, logs
+
+    def _run_forward(
+        self,
+        number: int,
+        span: tuple[int, int],
+        runs: Ints,
+        tells: bool,
+        joint: Joint,
+        messages: Floats,
+        logs: Floats,
+        marginals: Floats,
+        joints: Floats,
+    ) -> None:
+        """The steps of one of the programs within a stretch."""
+        program, work = self.programs[number], self.workspaces[number]
+        told = self.evidence.stretch(program, *span, runs, self.semiring)
+        self._clear(program, work)
+        is_risky = pass_forward(
+            program.program.layout,
+            work.buffers,
+            program.piece,
+            told.seen,
+            runs,
+            int(self.semiring),
+            program.follows,
+            tells,
+            joint,
+            messages,
+            logs,
+            marginals,
+            joints,
+        )
+        if is_risky:
+            raise Risky
+        steps = _steps_of(runs)
+        logs[steps + 1] += told.scales[steps]
 
     def _rows(self, beliefs: Beliefs | None, span: tuple[int, int], tells: bool) -> Beliefs:
         """The rows of beliefs of a stretch; of none, some to write to."""

@@ -89,6 +89,11 @@ class Template:
         """The distributions of all slices but the first ones."""
         return self.slices[-1]
 
+    @property
+    def reach(self) -> int:
+        """How many steps any distribution looks back."""
+        return max((longest_lag(cpd) for cpds in self.slices for cpd in cpds.values()), default=0)
+
     def cpds_at(self, step: int) -> Mapping[str, CPD]:
         """The distributions of a slice."""
         return self.slices[min(step, self.num_first)]

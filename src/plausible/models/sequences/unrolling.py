@@ -1,4 +1,4 @@
-"""A hidden Markov model as a Bayesian network of so many slices."""
+"""A hidden Markov model as distributions of slices, and as a Bayesian network of so many."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ def unrolled_chain(
             cpds.append(TableCPD(here, initial))
         cpds += [in_slice(cpd, t) for cpd in emission_cpds(emission, state, is_first=t == 0)]
     return BayesianNetwork(cpds)
+
+
+def slice_cpds(
+    state: Variable, initial: Floats, transition: Floats, emission: Emission, inputs: tuple[Variable, ...]
+) -> tuple[list[CPD], list[CPD]]:
+    """The distributions of the first step, and those of all later ones; "x[-1]" is x one step before."""
+    before = state.renamed(f"{state.name}{LAG}")
+    first = [TableCPD(state, initial), *emission_cpds(emission, state, is_first=True)]
+    later = [TableCPD(state, transition, [*inputs, before]), *emission_cpds(emission, state, is_first=False)]
+    return first, later
 
 
 def emission_cpds(emission: Emission, state: Variable, *, is_first: bool) -> tuple[CPD, ...]:
