@@ -20,7 +20,7 @@ from plausible.models.notes import Notes, VariableNotes
 from plausible.models.satisfiability import CNF, Literal
 from plausible.models.sequences.boyen_koller import BoyenKoller
 from plausible.models.sequences.chain_families import coupled_hmm, factorial_hmm
-from plausible.models.sequences.chain_structures import higher_order_hmm, hmm_from_dynamic_network, to_dynamic_network
+from plausible.models.sequences.chain_structures import higher_order_hmm
 from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
 from plausible.models.sequences.dynamic_online import DynamicFilter
@@ -81,7 +81,6 @@ __all__ = [
     "factorizes",
     "grid",
     "higher_order_hmm",
-    "hmm_from_dynamic_network",
     "ising",
     "kl_divergence_networks",
     "local_level",
@@ -90,5 +89,4 @@ __all__ = [
     "metric_network",
     "naive_bayes",
     "to_bayesian_network",
-    "to_dynamic_network",
 ]

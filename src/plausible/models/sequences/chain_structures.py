@@ -1,4 +1,4 @@
-"""Hidden Markov models in other forms: of higher order, and as dynamic networks."""
+"""Chains that look several states back, as hidden Markov models."""
 
 from __future__ import annotations
 
@@ -9,55 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import TableCPD
 from plausible.errors import InvalidModel
-from plausible.models.sequences.cpd_emissions import LAG
-from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 from plausible.models.sequences.reading_models import read_emission
-from plausible.models.sequences.unrolling import emission_cpds
 from plausible.variables import State, Variable
-
-
-def to_dynamic_network(model: HiddenMarkovModel) -> DynamicBayesianNetwork:
-    """The same model as a dynamic Bayesian network over the state and what is observed.
-
-    >>> hmm = HiddenMarkovModel([.5, .5], [[.7, .3], [.3, .7]], [[.9, .1], [.2, .8]], states=["rain", "dry"])
-    >>> to_dynamic_network(hmm).graph
-    DAG('state[-1] -> state; state -> observation')
-    """
-    state, before = model.state, model.state.renamed(f"{model.state.name}{LAG}")
-    first = [TableCPD(state, model.initial), *emission_cpds(model.emission, state, is_first=True)]
-    chain = TableCPD(state, model.transition, [*model.transition_inputs, before])
-    later = [chain, *emission_cpds(model.emission, state, is_first=False)]
-    return DynamicBayesianNetwork(first, later, inputs=model.transition_inputs)
-
-
-def hmm_from_dynamic_network(network: DynamicBayesianNetwork, state: str) -> HiddenMarkovModel:
-    """A network of one hidden chain, whose other variables depend on its state alone, as a hidden Markov model.
-
-    >>> hmm = HiddenMarkovModel([.5, .5], [[.7, .3], [.3, .7]], [[.9, .1], [.2, .8]], states=["rain", "dry"])
-    >>> hmm_from_dynamic_network(to_dynamic_network(hmm), "state") == hmm
-    True
-    """
-    slices = network.unroll(2)
-    first, second = f"{state}[0]", f"{state}[1]"
-    for name in (first, second):
-        if name not in slices.variables:
-            raise InvalidModel(f"{state!r} is not a variable of this network: {list(network.variables)}.")
-    if slices.cpd(first).parent_names or slices.cpd(second).parent_names != (first,):
-        raise InvalidModel(f"{state!r} is no chain of its own: its parents are {slices.cpd(second).parent_names}.")
-    variable = Variable(state, slices.variables[first].states)
-    parts: dict[str, Any] = {}
-    for name, own in network.variables.items():
-        if name == state:
-            continue
-        cpd = slices.cpd(f"{name}[1]")
-        if cpd.parent_names != (second,):
-            raise InvalidModel(f"{name!r} depends on {cpd.parent_names}, not on {state!r} alone.")
-        parts[name] = type(cpd).from_record(own, (variable,), cpd.to_record())
-    tables = slices.cpd(first).to_table().values, slices.cpd(second).to_table().values
-    return HiddenMarkovModel(*tables, parts, variable.states, state=state)
 
 
 def higher_order_hmm(

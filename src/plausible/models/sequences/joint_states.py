@@ -109,14 +109,12 @@ def _check_parents(template: Template, hidden: Sequence[str]) -> None:
 def _joint_table(cpds: Mapping[str, CPD], hidden: Sequence[Variable], before: Sequence[Variable]) -> Floats:
     """P(hidden | before): an axis for each variable before, then for each hidden one."""
     axes = [*before, *hidden]
-    places = {
-        axis.name: np.arange(axis.num_states).reshape([-1 if axis is other else 1 for other in axes]) for axis in axes
-    }
-    logs = np.zeros([axis.num_states for axis in axes])
+    numbers = {axis.name: number for number, axis in enumerate(axes)}
+    operands: list[Any] = [np.ones([axis.num_states for axis in axes]), list(range(len(axes)))]
     for variable in hidden:
-        cpd = cpds[variable.name]
-        logs = logs + cpd.log_probability({one.name: places[one.name] for one in cpd.scope})
-    return np.exp(logs)
+        table = cpds[variable.name].to_table()
+        operands += [table.values, [numbers[one.name] for one in table.scope]]
+    return np.asarray(np.einsum(*operands, list(range(len(axes)))))
 
 
 def _emission(first: CPD, later: CPD, hidden: Sequence[Variable], joint: Variable) -> Emission:
@@ -145,8 +143,5 @@ def _given_joint(cpd: CPD, hidden: Sequence[Variable], joint: Variable) -> CPD:
             "for joint states: observed variables with states depend on hidden ones alone, numbers on others by a "
             "ConditionalGaussianCPD."
         )
-    columns = {parent.name: codes[parent.name][:, None] for parent in cpd.parents}
-    symbols = np.arange(cpd.variable.num_states)[None, :]
-    logs = cpd.log_probability({**columns, cpd.variable.name: symbols})
-    table = np.broadcast_to(np.exp(logs), (joint.num_states, cpd.variable.num_states))
-    return TableCPD(cpd.variable, table, [joint])
+    rows = cpd.to_table().values[tuple(codes[parent.name] for parent in cpd.parents)]
+    return TableCPD(cpd.variable, np.broadcast_to(rows, (joint.num_states, cpd.variable.num_states)), [joint])
