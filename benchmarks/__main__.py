@@ -29,6 +29,7 @@ ALL = (
     "undirected",
     "labelling",
     "sequences",
+    "linear_systems",
     "pictures",
 )
 RESULTS = Path(__file__).parent / "results"
