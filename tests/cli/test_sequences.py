@@ -94,3 +94,27 @@ def test_models_in_time_and_others_are_told_apart(plausible, folder):
     code, _, errors = plausible("convert", "weather.json", "copy.bif")
     assert code == 2
     assert ".json" in errors
+
+
+def test_graphs_over_slices_and_numbers_are_learned_in_the_shell(plausible, folder):
+    """A graph with lags gives a dynamic network, --latent a linear system; both as the library learns them."""
+    code, _, errors = plausible(
+        *("learn", "days.csv", "-o", "net.json", "--graph", "umbrella[-1] -> umbrella", *PLACES, "--gaps", "fill")
+    )
+    assert (code, errors) == (0, "")
+    network = pb.load("net.json")
+    assert str(network.graph) == "umbrella[-1] -> umbrella"
+    rows = pb.LinearDynamicalSystem(0.9, 1.0, 1.0, 1.0, 0.0, "stationary").sample(60, seed=0)[["y1"]]
+    rows.to_csv("numbers.csv", index=False)
+    code, text, errors = plausible("learn", "numbers.csv", "-o", "system.json", "--latent", "1", "--json")
+    assert (code, errors) == (0, "")
+    fit = pb.learn.linear_dynamical_system(rows, 1)
+    assert json.loads(text)["log_likelihood"] == pytest.approx(fit.log_likelihood, rel=1e-6)
+    code, text, _ = plausible("forecast", "system.json", "numbers.csv", "--steps", "2")
+    assert code == 0
+    assert text.splitlines()[0] == "step,y1 mean,y1 lower,y1 upper"
+    code, text, _ = plausible("smooth", "system.json", "numbers.csv")
+    assert len(text.splitlines()) == 61
+    code, _, errors = plausible("learn", "days.csv", "-o", "m.json", *PLACES)
+    assert code == 2
+    assert "--hidden-states" in errors

@@ -23,7 +23,7 @@ from plausible.cli.output import (
     print_json,
     print_line,
 )
-from plausible.cli.sequences import learn_hidden_states
+from plausible.cli.sequences import TimedLearning, learn_in_time
 from plausible.cli.source import MODEL_ENDINGS, check_target, read_graph, save_model
 from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
@@ -85,6 +85,7 @@ _RESTARTS = 5
         "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
         "plausible learn data.csv -o net.json --graph 'H -> lung; H -> bronc' --hidden H=2",
         "plausible learn days.csv -o weather.json --hidden-states 2 --sequence town --time day",
+        "plausible learn days.csv -o dynamic.json --graph 'umbrella[-1] -> umbrella' --sequence town --time day",
         "plausible learn data.csv -o net.json --markov",
         "plausible learn data.csv -o net.uai --markov --graph 'smoke - lung - dysp - bronc - smoke' --prior gaussian:1",
     )
@@ -110,7 +111,10 @@ def run_learn(
     ] = False,
     graph: Annotated[
         str | None,
-        option("The graph, 'A -> B <- C' or the file of a network, where only its numbers are to be learned."),
+        option(
+            "The graph, 'A -> B <- C' or the file of a network, where only its numbers are to be learned; of rows in "
+            "time, 'A[-1] -> A -> B'."
+        ),
     ] = None,
     required: Annotated[str, option("Edges that the graph must have: 'A -> B; A -> C'.")] = "",
     forbidden: Annotated[str, option("Edges that it must not have.")] = "",
@@ -128,6 +132,9 @@ def run_learn(
     gaps: options.Gaps = "refuse",
     hidden_states: Annotated[
         int | None, option("Rows are steps in time: learn a hidden Markov model with so many states.", min=1)
+    ] = None,
+    latent: Annotated[
+        int | None, option("Rows are steps in time: learn a linear dynamical system with so many numbers.", min=1)
     ] = None,
     bootstrap: Annotated[
         int, option("Learn again from so many samples of the rows: how sure is each edge?", min=0)
@@ -164,12 +171,19 @@ def run_learn(
     check_one_reader({"DATA": data, "--graph": graph})
     check_target(output, format)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
-    if hidden_states is not None:
+    slices = graph if graph is not None and "[-" in graph else None
+    if hidden_states is not None or latent is not None or slices is not None:
+        if sum(what is not None for what in (hidden_states, latent, slices)) > 1:
+            raise InvalidArgument("Give one of --hidden-states, --latent and a --graph over slices of time.")
         places = {"sequence": sequence, "time": time, "gaps": gaps}
-        learn_hidden_states(columns, hidden_states, output, format, places, seed, time_limit, progress, as_json)
+        wanted = TimedLearning(hidden_states, latent, slices, _hidden(hidden or (), columns, graph), places)
+        learn_in_time(columns, wanted, output, format, seed, time_limit, progress, as_json)
         return
     if sequence is not None or time is not None:
-        raise InvalidArgument("--sequence and --time are for rows in time: say what to learn, as in --hidden-states 3.")
+        raise InvalidArgument(
+            "--sequence and --time are for rows in time: say what to learn, as in --hidden-states 3, --latent 2 or "
+            "--graph 'rain[-1] -> rain'."
+        )
     if markov:
         others = (score, tiers, class_variable, order, alpha, variant, bootstrap, hidden, max_parents)
         if any(option not in (None, "", 0) for option in others):

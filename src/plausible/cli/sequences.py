@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,10 @@ from plausible.cli.source import read_any_model, save_model
 from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
 from plausible.errors import InvalidArgument, counted
+from plausible.learn.estimation.priors import LIGHT_PRIOR
 from plausible.learn.sequences.baum_welch import hmm
+from plausible.learn.sequences.dynamic import dynamic
+from plausible.learn.sequences.linear_dynamical_system import linear_dynamical_system
 from plausible.models.sequences.sequence_model import SequenceModel
 from plausible.variables import Variable
 
@@ -109,34 +113,46 @@ def run_forecast(
     _tell(_frame_of(answer, timed.variables).reset_index(), output, as_json)
 
 
-def learn_hidden_states(
+@dataclass(frozen=True, slots=True)
+class TimedLearning:
+    """What is to be learned from rows in time; one of the first three is said."""
+
+    hidden_states: int | None  # of a hidden Markov model
+    latent: int | None  # numbers of a linear dynamical system
+    slices: str | None  # the graph of a dynamic network
+    hidden: Mapping[str, int]  # variables of that graph without a column -> how many states they have
+    places: Mapping[str, Any]  # the columns of sequences and times, and what to do about gaps
+
+    def fit(self, rows: Mapping[str, Any], seed: int, time_limit: float | None, advance: Callable[..., None]) -> Any:
+        """The fit of the model that is meant."""
+        limits: dict[str, Any] = {"seed": seed, "time_limit": time_limit, **self.places}
+        if self.hidden_states is not None:
+            told = lambda state: advance(None, f", log-likelihood {state.log_likelihood:.6g}")  # noqa: E731
+            return hmm(rows, self.hidden_states, restarts=_RESTARTS, progress=told, **limits)
+        if self.latent is not None:
+            return linear_dynamical_system(rows, self.latent, **limits)
+        restarts = _RESTARTS if self.hidden else 0
+        return dynamic(self.slices, rows, LIGHT_PRIOR, hidden=self.hidden, restarts=restarts, **limits)
+
+
+def learn_in_time(
     columns: DataColumns,
-    num_states: int,
+    wanted: TimedLearning,
     output: Path,
     format: str | None,
-    places: Mapping[str, Any],
     seed: int,
     time_limit: float | None,
     progress: bool | None,
     as_json: bool,
 ) -> None:
-    """Learn a hidden Markov model and write it."""
+    """Learn a model in time and write it."""
     if columns.variables:
         named = ", ".join(columns.variables)
         raise InvalidArgument(
-            f"--hidden-states types columns by what they hold: leave --continuous and --states of {named}."
+            f"Rows in time have columns typed by what they hold: leave out --continuous and --states of {named}."
         )
-    rows = dict(columns.source.read())
-    with progress_bar("learning hidden states", progress) as advance:
-        fit = hmm(
-            rows,
-            num_states,
-            restarts=_RESTARTS,
-            seed=seed,
-            time_limit=time_limit,
-            progress=lambda state: advance(None, f", log-likelihood {state.log_likelihood:.6g}"),
-            **places,
-        )
+    with progress_bar("learning a model in time", progress) as advance:
+        fit = wanted.fit(dict(columns.source.read()), seed, time_limit, advance)
     save_model(fit.model, output, format)
     facts = {"output": str(output), **fit.to_dict()}
     print_answer(f"{output_name(output)}: {fit}", facts, as_json=as_json, error=is_standard(output))
