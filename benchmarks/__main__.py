@@ -28,6 +28,7 @@ ALL = (
     "structural_em",
     "undirected",
     "labelling",
+    "dynamic_networks",
     "sequences",
     "linear_systems",
     "pictures",

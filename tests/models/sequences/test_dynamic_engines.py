@@ -110,3 +110,18 @@ def test_impossible_rows_and_wrong_names_are_told():
         stuck.filter({"X": [0, 1]}, engine=ParticleFilter(10, seed=0))
     with pytest.raises(pb.errors.UnknownVariable, match="clusters="):
         stuck.filter({"X": [0, None]}, engine=BoyenKoller([["Y"]]))
+
+
+def test_particles_tell_how_many_of_equal_weight_they_are_worth():
+    """All of them where nothing is seen; (Σw)²/Σw² where one observation weighs them; exact answers tell nothing."""
+    model = pb.DynamicBayesianNetwork(
+        [TableCPD("X", [0.5, 0.5])],
+        [TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], ["X[-1]"]), TableCPD("Y", [[1.0, 0.0], [0.0, 1.0]], ["X"])],
+    )
+    engine = ParticleFilter(1000, seed=0)
+    nothing = model.filter({"Y": [None, None]}, engine=engine)["X"]
+    assert nothing.attrs["effective_size"] == pytest.approx(1000.0)
+    seen = model.filter({"Y": [1]}, engine=engine)["X"]
+    assert 450 < seen.attrs["effective_size"] < 550  # those with X = 1
+    assert seen.attrs["effective_size"] == pytest.approx(round(seen.attrs["effective_size"]))
+    assert model.filter({"Y": [1]})["X"].attrs == {}

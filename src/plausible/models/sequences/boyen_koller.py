@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.base.arrays import Floats
 from plausible.base.options import read_blocks
 from plausible.errors import UnknownVariable
 from plausible.inference.budget import Budget
-from plausible.models.sequences.observations import StepEvidence
+from plausible.models.sequences.observations import StepBeliefs, StepEvidence
 from plausible.models.sequences.slice_passes import SlicePasses
 from plausible.models.sequences.slice_program import Clusters
 from plausible.models.sequences.template import Lagged, Template
@@ -41,15 +40,15 @@ class BoyenKoller:
     def __init__(self, clusters: Iterable[Iterable[str]] = ()) -> None:
         object.__setattr__(self, "clusters", read_blocks(clusters) or ())
 
-    def _filter(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> tuple[Floats, Floats]:
+    def _filter(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> StepBeliefs:
         programs = model._programs(evidence, budget, clusters=self._groups(evidence.template))
         logs, beliefs = SlicePasses.run(programs, evidence, SlicePasses.filtered, is_exact=False)
-        return logs, model._with_known(evidence, beliefs.marginals)
+        return StepBeliefs(logs, model._with_known(evidence, beliefs.marginals))
 
-    def _smooth(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> tuple[Floats, Floats]:
+    def _smooth(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> StepBeliefs:
         programs = model._programs(evidence, budget, clusters=self._groups(evidence.template))
         logs, beliefs = SlicePasses.run(programs, evidence, SlicePasses.smoothed, is_exact=False)
-        return logs, model._with_known(evidence, beliefs.marginals)
+        return StepBeliefs(logs, model._with_known(evidence, beliefs.marginals))
 
     def _groups(self, template: Template) -> Clusters:
         """The clusters of what passes on, those of older slices by themselves."""

@@ -17,7 +17,7 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.inference.budget import Budget, read_budget
 from plausible.models.sequences.dynamic_online import DynamicFilter
 from plausible.models.sequences.interventions import intervened
-from plausible.models.sequences.observations import StepEvidence
+from plausible.models.sequences.observations import StepBeliefs, StepEvidence
 from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
 from plausible.models.sequences.slice_passes import SlicePasses
 from plausible.models.sequences.slice_program import Clusters, SliceProgram, compile_slice
@@ -66,9 +66,9 @@ class DynamicAnswers(SequenceModel):
             What the tree of a slice may cost.
         """
         evidence = self._evidence(rows, sequence, time, gaps, do)
-        logs, marginals = self._beliefs(evidence, engine, budget, "filter")
-        refuse_impossible(evidence.sequences, logs)
-        return self._frames(evidence.sequences, marginals)
+        beliefs = self._beliefs(evidence, engine, budget, "filter")
+        refuse_impossible(evidence.sequences, beliefs.logs)
+        return self._frames(evidence.sequences, beliefs)
 
     def smooth(
         self,
@@ -89,9 +89,9 @@ class DynamicAnswers(SequenceModel):
             As for `filter`.
         """
         evidence = self._evidence(rows, sequence, time, gaps, do)
-        logs, marginals = self._beliefs(evidence, engine, budget, "smooth")
-        refuse_impossible(evidence.sequences, logs)
-        return self._frames(evidence.sequences, marginals)
+        beliefs = self._beliefs(evidence, engine, budget, "smooth")
+        refuse_impossible(evidence.sequences, beliefs.logs)
+        return self._frames(evidence.sequences, beliefs)
 
     def joints(
         self,
@@ -164,7 +164,7 @@ class DynamicAnswers(SequenceModel):
             )
         sequences = self._read(rows, sequence, time, gaps)
         evidence = intervened(self._template, sequences.lengthened(steps), do, self._place)
-        logs, marginals = self._beliefs(evidence, engine, budget, "filter")
+        logs, marginals, _ = self._beliefs(evidence, engine, budget, "filter")
         refuse_impossible(evidence.sequences, logs)
         ends = evidence.sequences.starts[1:]
         ahead = (ends[:, None] - steps + np.arange(steps)).ravel()
@@ -369,19 +369,15 @@ class DynamicAnswers(SequenceModel):
             programs.append(program)
         return programs
 
-    def _beliefs(
-        self, evidence: StepEvidence, engine: Any, budget: Budget | None, question: str
-    ) -> tuple[Floats, Floats]:
+    def _beliefs(self, evidence: StepEvidence, engine: Any, budget: Budget | None, question: str) -> StepBeliefs:
         """The log-likelihoods of steps, and the beliefs of all discrete variables side by side."""
         if engine is not None:
-            answer: tuple[Floats, Floats] = getattr(engine, f"_{question}")(self, evidence, budget)
+            answer: StepBeliefs = getattr(engine, f"_{question}")(self, evidence, budget)
             return answer
         programs = self._programs(evidence, budget)
-        if question == "filter":
-            logs, beliefs = SlicePasses.run(programs, evidence, SlicePasses.filtered)
-            return logs, self._with_known(evidence, beliefs.marginals)
-        logs, beliefs = SlicePasses.run(programs, evidence, SlicePasses.smoothed)
-        return logs, self._with_known(evidence, beliefs.marginals)
+        ask = SlicePasses.filtered if question == "filter" else SlicePasses.smoothed
+        logs, beliefs = SlicePasses.run(programs, evidence, lambda passes: ask(passes))
+        return StepBeliefs(logs, self._with_known(evidence, beliefs.marginals))
 
     def _with_known(self, evidence: StepEvidence, marginals: Floats) -> Floats:
         """Beliefs of the variables of trees, with those of the variables that are known in their places."""
@@ -414,11 +410,13 @@ class DynamicAnswers(SequenceModel):
                 start += variable.num_states
         return found
 
-    def _frames(self, sequences: Sequences, marginals: Floats) -> dict[str, pd.DataFrame]:
-        return {
-            variable.name: sequences.frame(marginals[:, start:end], variable.states)
-            for variable, start, end in self._columns()
-        }
+    def _frames(self, sequences: Sequences, beliefs: StepBeliefs) -> dict[str, pd.DataFrame]:
+        frames = {}
+        for variable, start, end in self._columns():
+            frames[variable.name] = frame = sequences.frame(beliefs.marginals[:, start:end], variable.states)
+            if beliefs.effective_size is not None:
+                frame.attrs["effective_size"] = beliefs.effective_size
+        return frames
 
     def _named(self, evidence: StepEvidence, hidden: Codes) -> pd.DataFrame:
         """Positions of states as the states themselves."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,14 @@ _MAX_ENTRIES = 128
 
 class Risky(Exception):  # a signal, which no user sees
     """Numbers could vanish: the run has to be made on logarithms."""
+
+
+class StepBeliefs(NamedTuple):
+    """What is known of each step: exact, or by an engine that approximates."""
+
+    logs: Floats  # log p(o_t | o_1 ... o_t-1)
+    marginals: Floats  # of all discrete variables side by side
+    effective_size: float | None = None  # of samplers, where it is lowest
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from plausible.base.options import Seed, check_count, check_number, generator_of
 from plausible.cpds import CPD
 from plausible.errors import NotSupported
 from plausible.inference.budget import Budget
-from plausible.models.sequences.observations import StepEvidence
+from plausible.models.sequences.observations import StepBeliefs, StepEvidence
 from plausible.models.sequences.template import Lagged, lagged, longest_lag
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ class ParticleFilter:
 
     Hidden variables are drawn given their parents, observed ones weigh the particles. Where the weights become uneven,
     particles are resampled systematically. `smooth` draws whole trajectories backwards (Godsill, Doucet & West 2004),
-    which takes particles times trajectories a step, and looks back one step only.
+    which takes particles times trajectories a step, and looks back one step only. Frames of answers tell in
+    `.attrs["effective_size"]` how many particles of equal weight told as much, where they were fewest.
 
     Attributes
     ----------
@@ -56,16 +57,17 @@ class ParticleFilter:
         check_count("num_trajectories", self.num_trajectories, 1)
         check_number("threshold", self.threshold, least=0.0, most=1.0)
 
-    def _filter(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> tuple[Floats, Floats]:
+    def _filter(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> StepBeliefs:
         return self._run(model, evidence, is_smoothed=False)
 
-    def _smooth(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> tuple[Floats, Floats]:
+    def _smooth(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> StepBeliefs:
         if evidence.template.reach > 1:
             raise NotSupported("ParticleFilter smooths networks that look back one step; filter has no such limit.")
         return self._run(model, evidence, is_smoothed=True)
 
-    def _run(self, model: DynamicAnswers, evidence: StepEvidence, is_smoothed: bool) -> tuple[Floats, Floats]:
+    def _run(self, model: DynamicAnswers, evidence: StepEvidence, is_smoothed: bool) -> StepBeliefs:
         columns, starts = model._columns(), evidence.sequences.starts
+        effective_size = float(self.num_particles)
         logs = np.zeros(evidence.sequences.num_steps)
         beliefs = np.full((len(logs), sum(variable.num_states for variable, _, _ in columns)), np.nan)
         generators = generator_of(self.seed).spawn(evidence.sequences.num_sequences)
@@ -76,6 +78,7 @@ class ParticleFilter:
                 if logs[first + step] == -np.inf:
                     logs[first + step + 1 : last] = np.nan
                     break
+                effective_size = min(effective_size, cloud.effective_size)
                 for variable, begin, end in columns:
                     values = cloud.paths[variable.name][step]
                     beliefs[first + step, begin:end] = np.bincount(values, cloud.weights, variable.num_states)
@@ -85,7 +88,7 @@ class ParticleFilter:
                     for step, values in enumerate(drawn[variable.name]):
                         counts = np.bincount(values, minlength=variable.num_states)
                         beliefs[first + step, begin:end] = counts / self.num_trajectories
-        return logs, beliefs
+        return StepBeliefs(logs, beliefs, effective_size)
 
 
 class _Cloud:
@@ -99,10 +102,15 @@ class _Cloud:
         self.step = 0
         self.back = max(1, evidence.template.reach)
 
+    @property
+    def effective_size(self) -> float:
+        """How many particles of equal weight would tell as much (Kong, Liu & Wong 1994)."""
+        return 1.0 / float(self.weights @ self.weights)
+
     def advance(self, threshold: float) -> float:
         """One more slice; the logarithm of the mean weight."""
         template, at = self.evidence.template, self.step
-        if at and 1.0 / float(self.weights @ self.weights) < threshold * self.size:
+        if at and self.effective_size < threshold * self.size:
             self._resample()
         number = min(at, template.num_first)
         with np.errstate(divide="ignore"):
