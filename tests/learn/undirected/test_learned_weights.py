@@ -330,6 +330,47 @@ def test_a_field_that_separates_its_labels_by_two_features_says_so():
     ).diverging
 
 
+def field_of_a_conjunction(optimizer):
+    """A field of a conjunction, whose labels three weights separate, climbed in some way."""
+    frame = pd.DataFrame({"u": list("00110011"), "v": list("01010101"), "y": list("00010001")})
+    features = [
+        pb.Feature(["u", "y"], lambda u, y: u == "1" and y == "1", name="uy"),
+        pb.Feature(["v", "y"], lambda v, y: v == "1" and y == "1", name="vy"),
+        pb.Feature(["y"], lambda y: y == "1", name="y"),
+    ]
+    if optimizer == "resumed":
+        first = pb.learn.crf(features, frame, ["y"])
+        return pb.learn.crf(features, frame, ["y"], resume=first.run.state)
+    return pb.learn.crf(features, frame, ["y"], optimizer=optimizer)
+
+
+@pytest.mark.parametrize("optimizer", [None, "conjugate-gradient", "steepest", "newton", "resumed"])
+def test_all_weights_without_an_end_are_told_however_they_were_climbed(optimizer):
+    """y = u and v: any logistic regression that separates these has both inputs' weights above, the other's below."""
+    fit = field_of_a_conjunction(optimizer)
+    assert set(fit.diverging) == {"uy", "vy", "y"}
+    u, v, both = (fit.diverging[name] for name in ("uy", "vy", "y"))
+    assert u + v + both > 0.1
+    assert max(u, v) + both <= 1e-9
+    assert both < 0
+    assert all(math.isnan(error) for error in fit.standard_errors().values())
+
+
+def test_published_means_on_a_face_are_told():
+    """P(A) = P(A, B): B without A never is, which no finite weights say."""
+    one_a, one_b, both = (
+        pb.Feature([name], [0.0, 1.0], name=name)
+        if len(name) == 1
+        else pb.Feature(list(name), np.diag([0.0, 1.0]), name=name)
+        for name in ("A", "B", "AB")
+    )
+    fit = pb.learn.maximum_entropy({"A": [0, 1], "B": [0, 1]}, {one_a: 0.4, one_b: 0.6, both: 0.4})
+    assert fit.diverging["AB"] == pytest.approx(-fit.diverging["A"])
+    assert fit.diverging["AB"] > 0
+    inner = pb.learn.maximum_entropy({"A": [0, 1], "B": [0, 1]}, {one_a: 0.4, one_b: 0.6, both: 0.3})
+    assert not inner.diverging
+
+
 # --- standard errors of fields ---
 
 

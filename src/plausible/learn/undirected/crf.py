@@ -280,7 +280,7 @@ def learn_crf(
         FrozenMapping(zip(design.names, run.state.point.tolist(), strict=True)),
         run.state.value + penalty.constant,
         climbed.objective.kind,
-        FrozenMapping(diverging_weights(climbed, sample, run)),
+        FrozenMapping(diverging_weights(climbed, sample)),
         run,
         form,
         climbed,

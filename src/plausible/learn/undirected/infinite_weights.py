@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.tolerances import WEIGHT_NOISE
+from plausible.learn.undirected.closed_forms import has_free_tables, junction_tree
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.objectives import Objective
 from plausible.learn.undirected.partition import TreePartition
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import Penalty
 from plausible.learn.undirected.sample import Sample
-from plausible.search.ascent import AscentState
-from plausible.search.run import Run
 
-#: A step that still moves the logarithm of some entry so far when the gradient vanishes leads to infinity, if anywhere.
-_STILL_MOVING = 0.02
 #: More weights than this without a prior are not looked at, and no more planes than these are tried.
-_MANY_WEIGHTS, _MANY_ROUNDS = 500, 200
+_MANY_WEIGHTS, _MANY_ROUNDS = 500, 100
 #: What a combination of features may be larger elsewhere than in the data, of what it is larger in the data on average.
 _NOISE = 1e-7
+#: How far a direction is gone to see where it leads; and by how much less each further one counts, so that none cancel.
+_FAR, _GOLDEN = 1e4, 0.6180339887498949
 
 
 def settle_infinite(design: Design, counts: Floats, penalty: Penalty) -> tuple[Design, dict[str, float]]:
@@ -87,64 +87,115 @@ def _is_at_top(design: Design, counts: Floats, sign: float) -> Flags:
     return total <= WEIGHT_NOISE * max(1.0, float(counts.max(initial=0.0)))
 
 
-def diverging_weights(climbed: Climb[Objective], sample: Sample, run: Run[AscentState]) -> dict[str, float]:
-    """A direction in which the likelihood rises for ever: the weights that it moves, in proportion; empty if none.
+def diverging_weights(climbed: Climb[Objective], sample: Sample) -> dict[str, float]:
+    """A direction in which the likelihood rises for ever: all weights that have no end, in proportion; empty if none.
 
     It is there if a combination of features has its largest value in all rows, whatever each of them has by itself:
     these rows are a face of all that the features can be. A climb then stops somewhere on the way, where the gradient
-    is small. It is looked for where the last step still led far, by linear programs whose constraints, assignments that
-    the combination is larger at, are found one by one.
+    is small. The data alone tell, by linear programs whose constraints, assignments that the combination is larger at,
+    are found one by one; free tables on the cliques of a chordal graph have none.
     """
-    objective, before = climbed.objective, run.previous
-    is_free = climbed.penalty.is_free
-    if not 0 < is_free.sum() <= _MANY_WEIGHTS or not sample.is_complete or not sample.has_rows or before is None:
-        return {}
+    objective, is_free = climbed.objective, climbed.penalty.is_free
+    design = objective.design
     factor, part = objective.parts[0] if len(objective.parts) == 1 else (0.0, None)
+    if not 0 < is_free.sum() <= _MANY_WEIGHTS or not sample.is_complete:
+        return {}
     if not isinstance(part, TreePartition) or factor != -sample.repeats:
         return {}
-    moved = objective.design.matrix @ (run.state.point - before.point)
-    if np.abs(moved).max(initial=0.0) < _STILL_MOVING:
+    if has_free_tables(design) and junction_tree(design.scopes) is not None:
         return {}
-    direction = _rising_for_ever(objective.design, part, sample.counts / sample.repeats, is_free)
+    face = Face.of(design, part, sample, is_free)
+    direction = np.zeros(design.num_weights)
+    for step in range(_MANY_ROUNDS):
+        found = face.rising(direction)
+        if found is None:
+            break
+        direction += _GOLDEN**step * found / np.abs(found).max()
     top = np.abs(direction).max(initial=0.0)
     return {
-        name: float(share / top)
-        for name, share in zip(objective.design.names, direction, strict=True)
-        if abs(share) > 1e-6 * top
+        name: float(share / top) for name, share in zip(design.names, direction, strict=True) if abs(share) > 1e-6 * top
     }
 
 
-def _rising_for_ever(design: Design, tree: TreePartition, frequencies: Floats, is_free: Flags) -> Floats:
-    """The shortest δ, by Σ |δ|, such that δ·f is larger nowhere than in the rows, and not the same everywhere; or 0.
+@dataclass(slots=True, eq=False)
+class Face:
+    """The face of what features can be that the data lie on, as far as it is known."""
 
-    Frequencies are those of the entries in the rows, for each component of the model.
-    """
-    from scipy.optimize import linprog
+    design: Design
+    tree: TreePartition
+    means: Floats  # of each weight, in the data
+    frequencies: Floats | None  # of the entries, where there are rows: each component has means of its own
+    free: Ints  # the weights that may move
+    units: Floats  # of these
+    spanned: Floats  # orthonormal directions, as rows, that rows differ in: none of them rises for ever
+    planes: Floats  # moves from the data to assignments, which no direction may lead up
 
-    free, units = np.flatnonzero(is_free), design.spreads[is_free]
-    middle = tree.at(design.base)[1]
-    aim = design.expected(frequencies - middle)[free] / units
-    planes = np.zeros((0, free.size))
-    for _ in range(_MANY_ROUNDS):
-        both = np.hstack([planes, -planes])
-        found: Any = linprog(
-            np.ones(2 * free.size),
-            A_ub=both if len(planes) else None,
-            b_ub=np.zeros(len(planes)) if len(planes) else None,
-            A_eq=np.hstack([aim, -aim])[None, :],
-            b_eq=[1.0],
-            method="highs",
-        )
-        if found.status != 0:
-            break
-        direction = np.zeros(design.num_weights)
-        direction[free] = (found.x[: free.size] - found.x[free.size :]) / units
-        states = tree.best(design.base + design.matrix @ direction)[1]
-        picked = -frequencies
-        picked[design.positions(states[None, :])[0]] += 1.0
-        moves = (design.components.multiply(picked).tocsr() @ design.matrix).toarray()[:, free] / units
-        above = moves @ (direction[free] * units)
-        if above.max() <= _NOISE:
-            return direction
-        planes = np.vstack([planes, moves[above > _NOISE]])
-    return np.zeros(design.num_weights)
+    @classmethod
+    def of(cls, design: Design, tree: TreePartition, sample: Sample, is_free: Flags) -> Face:
+        """What the data say."""
+        free, units = np.flatnonzero(is_free), design.spreads[is_free]
+        means = sample.feature_totals / sample.repeats
+        frequencies, spanned = None, np.zeros((0, free.size))
+        if sample.has_rows:
+            frequencies = sample.counts / sample.repeats
+            values, vectors = np.linalg.eigh(_spread_of_rows(design, sample, free, units))
+            spanned = vectors[:, values > _NOISE**2 * max(1.0, float(values.max()))].T
+        return cls(design, tree, means, frequencies, free, units, spanned, np.zeros((0, free.size)))
+
+    def rising(self, known: Floats) -> Floats | None:
+        """The shortest δ, by Σ |δ|, such that δ·f is larger nowhere than in the data, and not the same everywhere.
+
+        Everywhere is where the direction that is known is at its best.
+        """
+        from scipy.optimize import linprog
+
+        size, design = self.free.size, self.design
+        middle = self.tree.at(design.base + _FAR * (design.matrix @ known))[1]
+        aim = (self.means - design.expected(middle))[self.free] / self.units
+        if np.abs(aim - (self.spanned @ aim) @ self.spanned).max() <= _NOISE**2 * 1e3:
+            return None
+        equal = np.vstack([aim, self.spanned])
+        for _ in range(_MANY_ROUNDS):
+            found: Any = linprog(
+                np.ones(2 * size),
+                A_ub=np.hstack([self.planes, -self.planes]) if len(self.planes) else None,
+                b_ub=np.zeros(len(self.planes)) if len(self.planes) else None,
+                A_eq=np.hstack([equal, -equal]),
+                b_eq=np.eye(len(equal))[0],
+                method="highs",
+            )
+            if found.status != 0 or np.abs(found.x).max() > _NOISE**-1:
+                return None
+            scaled = found.x[:size] - found.x[size:]
+            direction = np.zeros(design.num_weights)
+            direction[self.free] = scaled / self.units
+            moves = self._moves(direction)
+            above = moves @ scaled
+            if above.max() <= _NOISE:
+                return direction
+            self.planes = np.vstack([self.planes, moves[above > _NOISE]])
+        return None
+
+    def _moves(self, direction: Floats) -> Floats:
+        """From the data to the assignment that is largest along a direction, for each component if there are rows."""
+        design = self.design
+        states = self.tree.best(design.base + design.matrix @ direction)[1]
+        picked = np.zeros(design.num_entries)
+        picked[design.positions(states[None, :])[0]] = 1.0
+        if self.frequencies is None:
+            return (design.expected(picked) - self.means)[None, self.free] / self.units
+        moves = (design.components.multiply(picked - self.frequencies).tocsr() @ design.matrix).toarray()
+        return np.asarray(moves[:, self.free] / self.units)
+
+
+def _spread_of_rows(design: Design, sample: Sample, free: Ints, units: Floats) -> Floats:
+    """The covariance of features over the different rows, each once."""
+    from scipy.sparse import csr_array
+
+    places = design.positions(sample.rows[0])
+    starts = np.arange(len(places) + 1) * places.shape[1]
+    entries = csr_array((np.ones(places.size), places.ravel(), starts), shape=(len(places), design.num_entries))
+    features = (entries @ design.matrix)[:, free]
+    middle = np.asarray(features.mean(axis=0)).ravel()
+    products = np.asarray((features.T @ features).todense()) / len(places) - np.outer(middle, middle)
+    return np.asarray(products / np.outer(units, units))

@@ -339,7 +339,7 @@ def finished(
         run.state.value + climbed.penalty.constant,
         objective.kind,
         FrozenMapping(infinite),
-        FrozenMapping(diverging_weights(climbed, source, run)),
+        FrozenMapping(diverging_weights(climbed, source)),
         objective.num_inferences,
         run,
         climbed,
