@@ -105,7 +105,7 @@ def test_every_page_is_used():
         "edges": "net.graph.edges",
         "predict": "net.compile().predict(frame, target)",
         "fit": "pb.learn.parameters(net, frame)",
-        "plot": "net.graph.to_dot()",
+        "plot": "net.picture(evidence)",
         "get_cpds": "net.cpd(name)",
         "add_edge": "net.with_edge(source, target)",
         "to_bif": "pb.save(net, 'model.bif')",

@@ -169,7 +169,7 @@ GRAPH_HINTS = _page(
         "number_of_edges sizeArcs": "Use graph.num_edges.",
         "adj adjacency to_numpy adjacency_matrix": "Use graph.neighbors(node), or pb.graphs.adjacency_matrix(graph).",
         "get_neighbors": "Use graph.neighbors(node).",
-        "plot draw show view to_svg": "Use graph.picture(), and its save('graph.svg'); or graph.to_dot().",
+        "plot draw show view to_svg": "Use graph.picture(), and its save('picture.svg'); or graph.to_dot().",
         "query predict fit": "A graph has no probabilities: pb.learn.parameters(graph, frame) gives a network.",
     },
 )
@@ -216,7 +216,7 @@ _MODEL_HINTS = _page(
         "score": "Use net.log_likelihood(frame).",
         "save write saveBIF to_file to_bif write_bif": "Use pb.save(net, 'model.bif'); the ending names the format.",
         "load read loadBIF from_file": "Use pb.load('model.bif').",
-        "plot draw show view to_svg": "Use net.picture(evidence), and its save('net.svg').",
+        "plot draw show view to_svg": "Use net.picture(evidence), and its save('picture.svg').",
         "to_dot to_graphviz": "Use net.graph.to_dot(), a text for Graphviz, or net.picture().",
         "name title": "Use net.notes.name.",
         "to_networkx": "Use net.graph.to_networkx().",
@@ -292,7 +292,7 @@ DIAGRAM_HINTS = _page(
         "voi evpi value_of_perfect_information": "Use diagram.value_of_information(names, decision).",
         "add_edge addArc": "A diagram is a value and is not changed: diagram.with_information(...) gives a new one.",
         "save write": "Use pb.save(diagram, 'model.json').",
-        "plot draw show view to_svg": "Use diagram.picture(), and its save('diagram.svg'); or diagram.to_dot().",
+        "plot draw show view to_svg": "Use diagram.picture(), and its save('picture.svg'); or diagram.to_dot().",
     },
 )
 
