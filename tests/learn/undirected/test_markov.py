@@ -644,3 +644,20 @@ def test_log_z_is_told_however_unlikely_most_states_are(weight):
         terms = [weight * ((a != b) + (b != c) + (a != c)) for c in (0, 1)]
         expected += np.logaddexp(*terms) - log_z
     assert hidden.log_likelihood == pytest.approx(expected, rel=1e-9)
+
+
+def test_means_that_cannot_be_no_rows_and_runs_of_other_models_are_refused():
+    """Each mistake is told by its own name, not by what it leads to."""
+    both = [pb.Variable("A", 2), pb.Variable("B", 2)]
+    same = pb.Feature(["A", "B"], np.eye(2), name="same")
+    rows = {"A": [0, 0, 1, 1], "B": [0, 0, 1, 0]}
+    with pytest.raises(pb.PlausibleError, match=r"PseudoData has 1.5 as the mean of 'same'.* from 0 to 1"):
+        pb.learn.markov([same], rows, prior=pb.learn.PseudoData(1e4, {"same": 1.5}))
+    for nothing in ({"A": [], "B": []}, pd.DataFrame({"A": [], "B": []})):
+        with pytest.raises(pb.PlausibleError, match="no rows, so that nothing tells the weights"):
+            pb.learn.markov("A - B", nothing, variables=both)
+        prior = pb.GaussianPrior(1.0)
+        assert pb.learn.markov([same], nothing, variables=both, prior=prior).weights["same"] == pytest.approx(0)
+    other = pb.learn.markov([same], rows)
+    with pytest.raises(pb.PlausibleError, match="the same 4 weights"):
+        pb.learn.markov("A - B", rows, resume=other.run)

@@ -91,7 +91,7 @@ Begin: TypeAlias = Floats | Run[Any] | AscentState
 def climb(climbed: Climb[Any], optimizer: OptimizerLike, start: Begin, stops: Stops) -> Run[Any]:
     """Climb from a start, or go on with a run, until the gradient vanishes or a limit is met."""
     if not isinstance(start, np.ndarray):
-        start = _resumed(start, climbed.penalty.groups.size)
+        start = resumed(start, climbed.penalty.groups.size)
     if isinstance(climbed.objective, SteeredObjective):
         return climbed.objective.run(climbed.penalty, optimizer, start, stops)
     is_proximal = optimizer == "proximal" or (optimizer is None and climbed.penalty.group_rates.any())
@@ -107,7 +107,7 @@ def climb(climbed: Climb[Any], optimizer: OptimizerLike, start: Begin, stops: St
     return iterate(step, begin, stops, ends=climbed.ends(stops.tolerance), objective=attrgetter("value"))
 
 
-def _resumed(resume: Any, size: int) -> Run[Any]:
+def resumed(resume: Any, size: int) -> Run[Any]:
     """What `resume=` was given, as a run."""
     state = resume.state if isinstance(resume, Run) else resume
     point = getattr(state, "point", None)

@@ -24,7 +24,7 @@ from plausible.graphs.graph_input import read_as
 from plausible.inference.budget import Budget
 from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engines import Engine, check_engine
-from plausible.learn.undirected.climbing import OptimizerLike, climb
+from plausible.learn.undirected.climbing import OptimizerLike, climb, resumed
 from plausible.learn.undirected.closed_forms import chordal_logs, matched_logs
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.fit import MarkovFit
@@ -122,6 +122,8 @@ def learn_markov(
     source = read_sample(model, data, variables, engine, budget)
     seen, prior = (prior, None) if isinstance(prior, PseudoData) else (None, prior)
     penalty = read_prior(prior, source.design.names, source.design.groups, source.design.group_names)
+    if not source.total and seen is None and penalty.is_none:
+        raise InvalidArgument("There are no rows, so that nothing tells the weights: give rows, or a prior.")
     if seen is not None and (objective == "pseudo-moment-matching" or optimizer == "ipf"):
         raise NotSupported("PseudoData needs a climb of the likelihood: leave objective= and optimizer= out.")
     if objective == "pseudo-moment-matching":
@@ -139,6 +141,8 @@ def learn_markov(
     if seen is None and _has_closed_form(objective, source, penalty, engine, optimizer):
         logs = chordal_logs(source.design, source.counts)
         if logs is not None:
+            if resume is not None:
+                resumed(resume, source.design.num_weights)  # a run of another model is refused
             return finished(source, method, climbed, _counted(climbed, logs), infinite)
     if optimizer == "ipf":
         if not isinstance(method, Likelihood) or engine is not None:
@@ -178,8 +182,22 @@ def _with_pseudo_data(source: Sample, goal: Objective, seen: PseudoData) -> Obje
         raise NotSupported('PseudoData is conjugate to objective="likelihood": take GaussianPrior for others.')
     design = source.design
     means = seen.read(design.names, design.expected(source.partition.at(design.base)[1]))
+    for name, mean, low, high in zip(design.names, means, *_ranges(design), strict=True):
+        if not low - 1e-9 <= mean <= high + 1e-9:
+            raise InvalidArgument(
+                f"PseudoData has {mean:g} as the mean of {name!r}, whose values lie from {low:g} to {high:g}."
+            )
     parts = (*goal.parts[:-1], (goal.parts[-1][0] - seen.size, source.partition))
     return Objective(design, goal.linear + seen.size * means, parts, goal.total)
+
+
+def _ranges(design: Design) -> tuple[Floats, Floats]:
+    """The least and the largest that each feature may add up to over its places, each place by itself."""
+    columns, starts = design.matrix.tocsc(), design.starts[:-1]
+    dense = (columns[:, [place]].toarray().ravel() for place in range(design.num_weights))
+    ends = [(np.minimum.reduceat(one, starts).sum(), np.maximum.reduceat(one, starts).sum()) for one in dense]
+    low, high = np.array(ends).T
+    return low, high
 
 
 def read_sample(
@@ -250,6 +268,9 @@ def _features(model: ModelLike) -> tuple[list[Feature], list[str]]:
 def _statistics(data: DataLike, declared: Mapping[str, Variable]) -> Statistics:
     if isinstance(data, Statistics):
         return data
+    if isinstance(data, Mapping) or (not isinstance(data, Table) and hasattr(data, "columns")):
+        names = set(data if isinstance(data, Mapping) else data.columns)
+        return TableStatistics(Table.read(data, {name: one for name, one in declared.items() if name in names} or None))
     columns = Table.read(data)
     stated = {name: variable for name, variable in declared.items() if name in columns.variables}
     return TableStatistics(Table.read(data, stated) if stated else columns)
