@@ -75,9 +75,9 @@ class Coded(NamedTuple):
                 misses[:, binary] = misses_of_two
                 for target in np.flatnonzero(widths > 1):
                     at = np.flatnonzero(owner == target)
-                    logs, misses[:, at] = _of_many(logits[:, at], observed[:, at], self.contrasts[target])
+                    logs, misses[:, at], bends = _of_many(logits[:, at], observed[:, at], self.contrasts[target])
                     found[0, at[0]] += shares @ logs
-                    found[1, at[0]] += _MOST_CURVED * shares.sum()
+                    found[1, at[0]] += shares @ bends
             misses *= shares[:, None]
             slopes += columns.T @ misses
         every = np.zeros_like(weights)
@@ -108,14 +108,18 @@ def _of_two(logits: Floats, observed: Floats, shares: Floats, misses: Floats) ->
     return np.stack([shares @ sizes, 0.5 * shares.sum() - shares @ means])
 
 
-def _of_many(logits: Floats, observed: Floats, contrast: Floats) -> tuple[Floats, Floats]:
-    """The losses of rows for a target with more states, and what was observed less what is expected."""
+def _of_many(logits: Floats, observed: Floats, contrast: Floats) -> tuple[Floats, Floats, Floats]:
+    """The losses of rows for a target with more states; what was observed less what is expected; most curvatures.
+
+    No direction bends more than the largest probability.
+    """
     scores = logits @ contrast.T
     peaks = scores.max(axis=1)
     mass = np.exp(scores - peaks[:, None])
     sums = mass.sum(axis=1)
     own = np.einsum("rc,rc->r", logits, observed)
-    return np.log(sums) + peaks - own, observed - (mass / sums[:, None]) @ contrast
+    misses = observed - (mass / sums[:, None]) @ contrast
+    return np.log(sums) + peaks - own, misses, np.minimum(1 / sums, _MOST_CURVED)
 
 
 def _contrasts(num_states: int) -> Floats:
@@ -287,7 +291,7 @@ class Regression(NamedTuple):
 
     def _at(self, weights: Floats) -> tuple[float, Floats, Floats]:
         """The penalised loss of a row, minus its gradient, and its Hessian in the weights row by row."""
-        logs, misses = _of_many(logits := self.columns @ weights, self.observed, self.contrast)
+        logs, misses, _ = _of_many(logits := self.columns @ weights, self.observed, self.contrast)
         norms = np.maximum(self._norms(weights), 1e-300)
         value = float(self.shares @ logs + self.strengths @ norms)
         rates = np.r_[0.0, (self.strengths / norms)[self.groups[1:]]]
