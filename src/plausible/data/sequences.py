@@ -263,9 +263,10 @@ class Sequences:
         return pd.MultiIndex.from_arrays([pd.Index(labels, tupleize_cols=False), later], names=[self.names[0], name])
 
     @property
-    def _order(self) -> Positions:
-        """The step of each row of an answer."""
-        return np.arange(self.num_steps) if self._is_filled or not len(self._places) else self._places
+    def _order(self) -> Positions | slice:
+        """The step of each row of an answer; all of them as they are, where that is their order."""
+        is_given = self._is_filled or not len(self._places) or np.array_equal(self._places, np.arange(self.num_steps))
+        return slice(None) if is_given else self._places
 
     @property
     def _is_filled(self) -> bool:

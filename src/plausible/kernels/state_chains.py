@@ -23,6 +23,8 @@ LEAST_LOG = -667.0
 _SURE, _UNLIKELY = 1e-100, 1e-150
 #: Beliefs below this one are looked after: what they may grow to is bounded by a message from the right.
 _THIN, _LARGEST_GROWTH = 1e-150, 1e100
+#: Logarithms of best paths are brought back to zero after so many steps.
+_LIFTED = 16
 
 
 class StateChains(NamedTuple):
@@ -36,15 +38,22 @@ class StateChains(NamedTuple):
     row_of: Codes  # the row of each step
 
 
-# --- one step: arrays go with the places in them, as making a view of each row would take longer than the work ---
+# --- one step: arrays go with the places in them, as making a view of each row would take longer than the work. Four
+# states before are taken at a time, so that a row is read and written a quarter as often. ---
 
 
 @inlined_kernel
 def _come(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int) -> None:
     """Σ_i before[i] matrix[i, j]."""
+    whole = rows.shape[1] // 4 * 4
     for j in range(rows.shape[1]):
-        rows[t, j] = before[earlier, 0] * matrices[number, 0, j]
-    for i in range(1, rows.shape[1]):
+        rows[t, j] = 0.0
+    for i in range(0, whole, 4):
+        a, b, c, d = before[earlier, i], before[earlier, i + 1], before[earlier, i + 2], before[earlier, i + 3]
+        for j in range(rows.shape[1]):
+            some = a * matrices[number, i, j] + b * matrices[number, i + 1, j]
+            rows[t, j] += some + (c * matrices[number, i + 2, j] + d * matrices[number, i + 3, j])
+    for i in range(whole, rows.shape[1]):
         share = before[earlier, i]
         for j in range(rows.shape[1]):
             rows[t, j] += share * matrices[number, i, j]
@@ -118,13 +127,21 @@ def _go_back(
     onward: Floats, flipped: Floats, number: int, forward: Floats, t: int, outer: Floats, backward: Floats
 ) -> None:
     """The message to the left, and what the pairs of both steps' states add up to, but for the transitions."""
+    whole = len(onward) // 4 * 4
     for i in range(len(backward)):
-        backward[i] = onward[0] * flipped[number, 0, i]
-        outer[number, 0, i] += onward[0] * forward[t, i]
-    for j in range(1, len(onward)):
+        backward[i] = 0.0
+    for j in range(0, whole, 4):
+        a, b, c, d = onward[j], onward[j + 1], onward[j + 2], onward[j + 3]
+        for i in range(len(backward)):
+            some = a * flipped[number, j, i] + b * flipped[number, j + 1, i]
+            backward[i] += some + (c * flipped[number, j + 2, i] + d * flipped[number, j + 3, i])
+    for j in range(whole, len(onward)):
         share = onward[j]
         for i in range(len(backward)):
             backward[i] += share * flipped[number, j, i]
+    for j in range(len(onward)):
+        share = onward[j]
+        for i in range(len(backward)):
             outer[number, j, i] += share * forward[t, i]
 
 
@@ -363,9 +380,19 @@ def sum_log_states(
 @inlined_kernel
 def _come_best(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int) -> None:
     """max_i before[i] + matrix[i, j]."""
+    whole = rows.shape[1] // 4 * 4
     for j in range(rows.shape[1]):
-        rows[t, j] = before[earlier, 0] + matrices[number, 0, j]
-    for i in range(1, rows.shape[1]):
+        rows[t, j] = -math.inf
+    for i in range(0, whole, 4):
+        a, b, c, d = before[earlier, i], before[earlier, i + 1], before[earlier, i + 2], before[earlier, i + 3]
+        for j in range(rows.shape[1]):
+            first, second = a + matrices[number, i, j], b + matrices[number, i + 1, j]
+            third, fourth = c + matrices[number, i + 2, j], d + matrices[number, i + 3, j]
+            first = first if first > second else second
+            third = third if third > fourth else fourth
+            first = first if first > third else third
+            rows[t, j] = first if first > rows[t, j] else rows[t, j]
+    for i in range(whole, rows.shape[1]):
         share = before[earlier, i]
         for j in range(rows.shape[1]):
             value = share + matrices[number, i, j]
@@ -378,26 +405,19 @@ def _come_best_at_once(before: Floats, earlier: int, matrices: Floats, number: i
 
 
 @inlined_kernel
-def _add_logs(rows: Floats, t: int, logs: Floats, place: int) -> float:
-    """Add, and make the greatest sum, which is told, zero."""
-    top = -math.inf
+def _add_logs(rows: Floats, t: int, logs: Floats, place: int) -> None:
     for j in range(rows.shape[1]):
         rows[t, j] += logs[place, j]
-        top = rows[t, j] if rows[t, j] > top else top
-    if top > -math.inf:
-        for j in range(rows.shape[1]):
-            rows[t, j] -= top
-    return top
 
 
 @twin_of(_add_logs)
-def _add_logs_at_once(rows: Floats, t: int, logs: Floats, place: int) -> float:
-    row = rows[t]
-    row += logs[place]
-    top = float(row.max())
-    if top > -math.inf:
-        row -= top
-    return top
+def _add_logs_at_once(rows: Floats, t: int, logs: Floats, place: int) -> None:
+    rows[t] += logs[place]
+
+
+@inlined_kernel
+def _is_lifted(here: int, length: int) -> bool:
+    return here % _LIFTED == _LIFTED - 1 or here == length - 1
 
 
 @kernel
@@ -420,8 +440,24 @@ def _first_best_at_once(reached: Floats, t: int, flipped: Floats, number: int, a
 
 
 @kernel
+def _first_above(reached: Floats, t: int, flipped: Floats, number: int, after: int, bound: float) -> int:
+    """The first state whose sum of both is so great; how many states there are, if none is."""
+    num_states: int = reached.shape[1]
+    for place in range(num_states):
+        if reached[t, place] + flipped[number, after, place] >= bound:
+            return place
+    return num_states
+
+
+@twin_of(_first_above)
+def _first_above_at_once(reached: Floats, t: int, flipped: Floats, number: int, after: int, bound: float) -> int:
+    is_above = reached[t] + flipped[number, after] >= bound
+    return int(np.argmax(is_above)) if is_above.any() else len(is_above)
+
+
+@kernel
 def _pass_best(chains: StateChains, first: int, last: int, marks: Floats, mark: int, reached: Floats) -> float:
-    """The greatest weight of a path to each state of each step, less what is told."""
+    """The greatest weight of a path to each state of each step, less what lifts took off, which is told."""
     offset, has_one = 0.0, len(chains.matrix_of) == 0
     for t in range(first, last):
         number, here = 0 if has_one else chains.matrix_of[t], t - first
@@ -431,11 +467,33 @@ def _pass_best(chains: StateChains, first: int, last: int, marks: Floats, mark: 
             _come_best(marks, mark, chains.transitions, number, reached, 0)
         else:
             reached[0] = chains.initial
-        top = _add_logs(reached, here, chains.weights, chains.row_of[t])
-        if top == -math.inf:
-            return top
-        offset += top
+        _add_logs(reached, here, chains.weights, chains.row_of[t])
+        if _is_lifted(here, last - first):
+            top: float = reached[here].max()
+            if top == -math.inf:
+                return top
+            reached[here] -= top
+            offset += top
     return offset
+
+
+@kernel
+def _go_back_best(
+    chains: StateChains, first: int, last: int, flipped: Floats, reached: Floats, noise: float, path: Codes
+) -> None:
+    """The best states of steps before the last one of a block, whose state is known.
+
+    The greatest sum that leads to a state is what was reached there, less what it weighs, unless the row was lifted.
+    """
+    for t in range(last - 2, first - 1, -1):
+        here, after = t - first, path[t + 1]
+        number, place = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0, reached.shape[1]
+        if not _is_lifted(here + 1, last - first):
+            bound = reached[here + 1, after] - chains.weights[chains.row_of[t + 1], after] - noise
+            place = _first_above(reached, here, flipped, number, after, bound)
+        if place == reached.shape[1]:
+            place = _first_best(reached, here, flipped, number, after, noise)
+        path[t] = place
 
 
 @kernel(steps=lambda chains, first, last, *_: (chains.starts[last] - chains.starts[first]) * chains.initial.size)
@@ -473,12 +531,12 @@ def best_states(
             stop = min(start + block, end)
             if number < num_blocks - 1:
                 _pass_best(chains, start, stop, marks, number - 1, reached)
-            for t in range(stop - 1, start - 1, -1):
-                if t == end - 1:
-                    path[t] = _first_best(reached, t - start, nothing, 0, 0, noise)
-                else:
-                    matrix = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0
-                    path[t] = _first_best(reached, t - start, flipped, matrix, path[t + 1], noise)
+            if stop == end:
+                path[end - 1] = _first_best(reached, stop - 1 - start, nothing, 0, 0, noise)
+            else:
+                matrix = chains.matrix_of[stop] if len(chains.matrix_of) else 0
+                path[stop - 1] = _first_best(reached, stop - 1 - start, flipped, matrix, path[stop], noise)
+            _go_back_best(chains, start, stop, flipped, reached, noise, path)
 
 
 # --- draws ---

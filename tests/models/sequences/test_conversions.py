@@ -137,3 +137,52 @@ def test_what_no_hidden_markov_model_expresses_is_refused():
     )
     with pytest.raises(TooLarge, match="8192 joint states"):
         many.to_hmm("Y")
+
+
+def _random_model(rng, *, is_numeric=False):
+    """A chain with an impossible transition, rows drawn from it, and these with some cells missing."""
+    count = int(rng.integers(2, 6))
+    transition = rng.dirichlet(np.ones(count), size=count)
+    transition[0, 1] = 0.0
+    transition /= transition.sum(axis=1, keepdims=True)
+    names = [f"s{place}" for place in range(count)]
+    emission = (
+        pb.GaussianEmission(rng.normal(size=count), rng.gamma(2.0, size=count), ["seen"])
+        if is_numeric
+        else rng.dirichlet(np.ones(3), size=count)
+    )
+    model = pb.HiddenMarkovModel(
+        rng.dirichlet(np.ones(count)), transition, emission, names, state="hidden", observation="seen"
+    )
+    rows = model.sample(int(rng.integers(1, 30)), seed=rng)[["seen"]]
+    return model, rows, rows.mask(rng.random(rows.shape) < 0.2)
+
+
+@pytest.mark.parametrize("is_numeric", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_dynamic_network_of_a_chain_gives_its_answers(seed, is_numeric):
+    """Filtered and smoothed beliefs, the likelihood of each step, and the best path, by two kinds of engines.
+
+    The best course of a network tells missing cells, too; hence paths are those of complete rows.
+    """
+    model, complete, rows = _random_model(np.random.default_rng(seed), is_numeric=is_numeric)
+    network = model.to_dynamic_network()
+    assert network.log_likelihood(rows) == pytest.approx(model.log_likelihood(rows), rel=1e-10, abs=1e-12)
+    np.testing.assert_allclose(network.step_log_likelihoods(rows), model.step_log_likelihoods(rows), atol=1e-10)
+    np.testing.assert_allclose(network.filter(rows)["hidden"], model.filter(rows), atol=1e-10)
+    np.testing.assert_allclose(network.smooth(rows)["hidden"], model.smooth(rows), atol=1e-10)
+    best, path = network.mpe(complete), model.mpe(complete)
+    assert best["hidden"].tolist() == list(path)
+    assert best.log_probability == pytest.approx(path.log_probability, rel=1e-12)
+
+
+def test_inputs_of_an_emission_are_those_of_the_dynamic_network():
+    """A distribution with an input of its own is drawn from there, as the error says."""
+    hidden, dose = pb.Variable("state", ["low", "high"]), pb.Variable("dose", [0, 1])
+    seen = pb.TableCPD("seen", np.eye(2)[[[0, 1], [1, 0]]], [hidden, dose])
+    model = pb.HiddenMarkovModel([1, 0], [[0, 1], [1, 0]], seen, hidden.states)
+    with pytest.raises(NotSupported, match=r"'seen' depends on \['dose'\].*to_dynamic_network"):
+        model.sample(4, seed=0)
+    drawn = model.to_dynamic_network().sample(4, seed=0, inputs={"dose": [0, 0, 1, 1]})
+    assert drawn["state"].tolist() == ["low", "high", "low", "high"]
+    assert drawn["seen"].tolist() == [0, 1, 1, 0]

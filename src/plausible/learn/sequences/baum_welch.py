@@ -42,17 +42,11 @@ class DegenerateStates(PlausibleWarning):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpectedStates:
-    """Expected counts of a chain and its observations; those of several sets of sequences can be added."""
+    """Expected counts of a chain and its observations."""
 
     firsts: Floats
     pairs: Floats  # (matrices, K, K)
     emission: Statistics
-
-    def blended(self, other: ExpectedStates, share: float) -> ExpectedStates:
-        """The part 1 - share of these counts, and so much of the others."""
-        mix: Callable[[Floats, Floats], Floats] = lambda mine, its: (1 - share) * mine + share * its  # noqa: E731
-        emission = tuple(map(mix, self.emission, other.emission))
-        return ExpectedStates(mix(self.firsts, other.firsts), mix(self.pairs, other.pairs), emission)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -140,7 +140,10 @@ class CPDEmission(Emission):
     def sample(self, states: Codes, starts: NDArray[Any], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         name, levels = self.cpd.variable.name, rng.random(len(states))
         if any(variable.name != name for variable in self.inputs):
-            raise NotSupported(f"{name!r} depends on inputs, which sample() is not given: give them as inputs=.")
+            raise NotSupported(
+                f"{name!r} depends on {[each.name for each in self.inputs]}, columns that sample() does not take. Draw "
+                "from the dynamic network: model.to_dynamic_network().sample(length, inputs=rows)."
+            )
         drawn = np.empty(len(states), dtype=np.float64 if self.cpd.variable.is_continuous else np.int64)
         begins, lengths = starts[:-1], np.diff(starts)
         for t in range(int(lengths.max(initial=0))):

@@ -396,13 +396,14 @@ def _log_known(numbers: Floats, means: Floats, covariances: Floats) -> Floats:
 
 
 def _add_squares(rows: Floats, means: Floats, scales: Floats, block: Floats) -> None:
-    """Σ_d ((x_d - μ_kd) / σ_kd)² of each row and state."""
-    block[:] = 0.0
+    """Σ_d ((x_d - μ_kd) / σ_kd)² of each row and state, worked out state by state: rows are many, states few."""
+    total = np.zeros((len(means), len(rows)))
     for column in range(rows.shape[1]):
-        distance = rows[:, column, None] - means[:, column]
-        distance *= scales[:, column]
+        distance = rows[:, column] - means[:, column, None]
+        distance *= scales[:, column, None]
         np.multiply(distance, distance, out=distance)
-        block += distance
+        total += distance
+    block[:] = total.T
 
 
 # --- draws and forecasts ---
