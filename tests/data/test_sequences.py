@@ -135,3 +135,32 @@ def test_some_sequences_can_be_taken() -> None:
     assert read.starts.tolist() == [0, 1, 4]
     assert read.weights("rain").tolist() == [[1, 0], [0, 1], [1, 1], [1, 0]]
     assert read.labels == (2, 1)
+
+
+def test_columns_are_numbers_where_that_is_said() -> None:
+    """Whole numbers, which look like states or ids, are read as they are meant."""
+    read = Sequences.read({"count": list(range(100)), "size": [1.0, 2.0] * 50}, {}, infer=True, numbers=True)
+    assert all(variable.is_continuous for variable in read.variables.values())
+    assert read.columns["count"].tolist() == list(range(100))
+
+
+def test_a_time_in_the_index_is_told_of() -> None:
+    """The index of a frame is no column; the error says how to make it one."""
+    frame = pd.DataFrame({"rain": ["no", "yes"]}, index=pd.Index([1, 2], name="day"))
+    with pytest.raises(UnknownVariable, match="reset_index"):
+        Sequences.read(frame, KNOWN, time="day")
+
+
+@pytest.mark.parametrize("kind", ["uint8", "uint32", "int8", "int64", "float32"])
+def test_times_of_every_kind_of_number_are_put_in_order(kind: str) -> None:
+    """Numbers without a sign, and small ones whose differences would overflow, are ordered as any others."""
+    times = np.array([120, 100, 110], dtype=kind)
+    read = Sequences.read({"t": times, "rain": ["no", "yes", None]}, KNOWN, time="t")
+    assert read.columns["rain"].tolist() == [1, -1, 0]
+    assert read.ahead(np.zeros((1, 1, 1)), ["x"]).index.tolist() == [130]
+
+
+def test_fractional_times_far_from_zero_are_regular() -> None:
+    """Tenths of seconds since 1970 are as even as their digits can tell."""
+    times = 1.6e9 + 0.1 * np.arange(4)
+    assert Sequences.read({"t": times, "rain": ["no"] * 4}, KNOWN, time="t").num_steps == 4

@@ -182,7 +182,7 @@ def warn_of_one_row(num_rows: float, variables: Mapping[str, Variable]) -> None:
     alone = [name for name, variable in variables.items() if len(variable.states) == 1]
     if num_rows == 1 and alone:
         many = f"{len(alone)} variables have" if len(alone) > 1 else f"{alone[0]!r} has"
-        states = Call("Table.read", Argument("data", ...), Argument("variables", ...))
+        states = Call("Table.read", Argument("source", ...), Argument("variables", ...))
         warn_caller(
             PlausibleWarning(
                 f"There is one row, so that {many} one state, of which nothing can be learned.",
@@ -196,9 +196,9 @@ def warn_of_doubtful(left_out: Mapping[str, str]) -> None:
     names = list(left_out)
     told = ", ".join(f"{name!r} ({left_out[name]})" for name in names[:5])
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    number = Call("Table.read", Argument("data", ...), Argument("variables", [Variable(names[0])]))
+    number = Call("Table.read", Argument("source", ...), Argument("variables", [Variable(names[0])]))
     remedies = [
-        Remedy("keep one by naming it: ", Call("Table.read", Argument("data", ...), Argument("columns", ...))),
+        Remedy("keep one by naming it: ", Call("Table.read", Argument("source", ...), Argument("columns", ...))),
         Remedy("as a number: ", number),
     ]
     warn_caller(DoubtfulColumns(f"Columns that are hardly variables are left out: {told}{more}.", remedies=remedies))

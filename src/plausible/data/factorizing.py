@@ -52,7 +52,7 @@ def _number(value: Any) -> float | None:
 
 def means_missing(words: Iterable[str], what: str = "say that it means missing: ") -> Remedy:
     """To say that words mean missing."""
-    return Remedy(what, Call("Table.read", Argument("data", ...), Argument("missing_values", list(words))))
+    return Remedy(what, Call("Table.read", Argument("source", ...), Argument("missing_values", list(words))))
 
 
 def warn_of_missing_words(file: str, texts: Mapping[str, Iterable[str]]) -> None:

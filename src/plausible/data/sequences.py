@@ -69,6 +69,7 @@ class Sequences:
         time: str | None = None,
         gaps: str = "refuse",
         infer: bool = False,
+        numbers: bool = False,
         lone: str | None = None,
         place: str = "this model",
     ) -> Sequences:
@@ -90,6 +91,8 @@ class Sequences:
             "ignore" it.
         infer
             Whether columns of other variables are read as well, typed as `Table.read` does.
+        numbers
+            Whether these are taken as numbers, whatever they look like.
         lone
             The variable that a list of values is meant of; by default the only one.
         place
@@ -103,7 +106,7 @@ class Sequences:
         index = _index_of(rows) if len(pieces) == 1 and not isinstance(rows, (list, tuple)) else None
         lengths = [_length(piece) for piece in pieces]
         columns = _joined(pieces, lengths)
-        marks = [_popped(columns, name, option) for name, option in ((sequence, "sequence"), (time, "time"))]
+        marks = [_popped(columns, name, option, index) for name, option in ((sequence, "sequence"), (time, "time"))]
         if len(pieces) > 1 or (marks[0] is None and marks[1] is None):
             steps = Steps.of_lengths(lengths)
             if marks[1] is not None:
@@ -112,6 +115,8 @@ class Sequences:
             steps = Steps.read(sum(lengths), marks[0], marks[1], gaps)
         if not infer:
             refuse_others(columns, variables, place)
+        if numbers:
+            variables = {**{name: Variable(name) for name in columns}, **variables}
         return cls._of(columns, variables, infer, steps, index, (sequence or "sequence", time or "step"))
 
     @classmethod
@@ -373,11 +378,15 @@ def _one_column(cells: Sequence[Any]) -> Any:
     return column
 
 
-def _popped(columns: dict[Any, Any], name: str | None, option: str) -> tuple[str, Any] | None:
+def _popped(columns: dict[Any, Any], name: str | None, option: str, index: Any) -> tuple[str, Any] | None:
     """The column that an option names, which is no variable then."""
     if name is None:
         return None
     if name not in columns:
+        if name in getattr(index, "names", ()):
+            raise UnknownVariable(
+                f"{name!r} is in the index of the rows: {option}= names a column: rows.reset_index()."
+            )
         raise UnknownVariable.named(name, map(str, columns), f"the data, though {option}= names it")
     return name, columns.pop(name)
 

@@ -95,7 +95,7 @@ class TextColumn:
         if has_fraction and all(text.lower() in _WORDS_FOR_MISSING for text in others):
             row = int(np.argmax(self.places == texts.index(others[0])))
             problem = f"Row {row} of column {self.name!r} is {others[0]!r} among fractional numbers. "
-            some = Call("pb.Table.read", Argument("data", ...), Argument("columns", ...))  # no shell has it
+            some = Call("pb.Table.read", Argument("source", ...), Argument("columns", ...))  # no shell has it
             raise FormatError(
                 f"{problem}Only an empty cell is missing.",
                 remedies=[Remedy("leave it empty"), means_missing([others[0]]), Remedy("read other columns: ", some)],

@@ -121,7 +121,9 @@ class Steps:
         apart = times.ordinals[after] - times.ordinals[after - 1]
         multiples = apart / apart.min()
         counts[after] = np.rint(multiples)
-        is_uneven = np.abs(multiples - counts[after]) > _UNEVEN
+        is_float = times.ordinals.dtype.kind == "f"
+        rounding = 4 * np.finfo(float).eps * float(np.abs(times.ordinals).max()) if is_float else 0.0
+        is_uneven = np.abs(multiples - counts[after]) > _UNEVEN + rounding / apart.min()
         if is_uneven.any():
             step = int(after[np.argmax(is_uneven)])
             raise InvalidArgument(
@@ -159,7 +161,10 @@ class Times:
         if isinstance(values, (pd.PeriodIndex, pd.TimedeltaIndex)):
             return cls(name, values, values.asi8)
         ordinals = values.to_numpy()
-        if ordinals.dtype.kind not in "iuf" or np.isinf(ordinals).any():
+        if ordinals.dtype.kind in "iu":  # small ones and those without a sign can't be subtracted
+            values = pd.Index(ordinals.astype(np.int64))
+            ordinals = values.to_numpy()
+        if ordinals.dtype.kind not in "if" or np.isinf(ordinals).any():
             problem = "an infinite number" if ordinals.dtype.kind == "f" else values.dtype
             raise InvalidArgument(f"The times in column {name!r} are numbers, dates or periods, not {problem}.")
         return cls(name, values, ordinals)
@@ -212,7 +217,7 @@ def _are_monthly(values: pd.DatetimeIndex) -> bool:
 
 def _told(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:.12g}"
     months = getattr(value, "kwds", {}).get("months") or (value.n if type(value).__name__ == "MonthEnd" else None)
     return str(value).removesuffix(" 00:00:00") if months is None else counted(months, "month")
 
@@ -234,8 +239,8 @@ def _parsed(name: str, values: pd.Index[Any]) -> Any:
 
 def _order(numbers: Positions, times: NDArray[Any]) -> Positions:
     """The rows by sequence, then by time; ties as they stand."""
-    apart, later = np.diff(numbers), np.diff(times)
-    if ((apart > 0) | ((apart == 0) & (later >= 0))).all():  # most tables are in order
+    is_same, is_later = numbers[1:] == numbers[:-1], times[1:] >= times[:-1]
+    if ((numbers[1:] > numbers[:-1]) | (is_same & is_later)).all():  # most tables are in order
         return np.arange(len(numbers))
     return np.lexsort((times, numbers))
 

@@ -243,3 +243,12 @@ def test_what_cannot_be_learned_is_said():
     cpd = pb.ConditionalGaussianCPD("y", [0.0, 1.0], {}, 1.0, parents=["state"])
     with pytest.raises(NotSupported, match="CPDEmission"):
         hmm({"y": [0.1, 0.2]}, start=pb.HiddenMarkovModel([1, 0], np.eye(2), cpd))
+
+
+def test_whole_numbers_have_gaussian_emissions_where_that_is_said():
+    """Counts that look like ids are numbers with `emission="gaussian"`: the answer is that of the same floats."""
+    counts = np.concatenate([np.arange(100, 160), np.arange(1000, 1060)])
+    frame = pd.DataFrame({"count": counts})
+    fit = pb.learn.hmm(frame, 2, emission="gaussian", seed=0)
+    same = pb.learn.hmm(frame.astype(float), 2, emission="gaussian", seed=0)
+    assert fit.log_likelihood == same.log_likelihood

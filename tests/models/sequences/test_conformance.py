@@ -139,4 +139,5 @@ def test_no_rows_have_no_beliefs_and_a_likelihood_of_one(model: SequenceModel) -
     """The empty table is a sequence without steps."""
     empty = rows_of(model, 4, 8).iloc[:0]
     assert model.log_likelihood(empty) == 0.0
+    assert len(model.forecast(empty.assign(id=1), 2, sequence="id")[empty.columns[0]]) == 0
     assert len(values(model.filter(empty))) == 0

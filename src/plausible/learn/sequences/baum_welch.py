@@ -337,17 +337,8 @@ def inferred_rows(
     if widths:
         (width,) = widths if len(widths) == 1 else (0,)
         rows = by_column(rows, [OBSERVATION] if width == 1 else [f"{OBSERVATION}{place}" for place in range(width)])
-    read = Sequences.read(rows, known, place="these rows", **options)
-    wrong = (
-        {}
-        if emission is None
-        else {
-            each: Variable(each)
-            for each, variable in read.variables.items()
-            if each not in known and emission.startswith("gaussian") and not variable.is_continuous
-        }
-    )
-    return Sequences.read(rows, {**known, **wrong}, place="these rows", **options) if wrong else read
+    numbers = isinstance(emission, str) and emission.startswith("gaussian")
+    return Sequences.read(rows, known, place="these rows", numbers=numbers, **options)
 
 
 @record
@@ -415,6 +406,8 @@ def choose_hmm_states(
         raise InvalidArgument("criterion='held-out' and held_out= go together: rows that nothing is learned from.")
     places = {name: options[name] for name in ("sequence", "time", "gaps") if name in options}
     fits, scores = [], []
+    if not isinstance(numbers, Iterable):
+        raise InvalidArgument(f"numbers={numbers!r}: give the numbers of states to try, such as range(1, 5).")
     for number in numbers:
         fit = hmm(rows, number, **options)
         score = fit.bic if held_out is None else fit.model.log_likelihood(held_out, **places)

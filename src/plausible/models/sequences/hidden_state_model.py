@@ -185,7 +185,7 @@ class HiddenStateModel(SequenceModel):
         beliefs = self._ahead(sequences, steps, inputs)
         flat = beliefs.reshape(-1, self.num_states)
         return {
-            name: sequences.ahead(told.values.reshape(*beliefs.shape[:2], -1), told.columns)
+            name: sequences.ahead(told.values.reshape(*beliefs.shape[:2], len(told.columns)), told.columns)
             for name, told in self.emission.forecast(flat, level).items()
         }
 

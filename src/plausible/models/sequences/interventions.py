@@ -28,7 +28,7 @@ def intervened(template: Template, sequences: Sequences, do: Mapping[str, State]
     place
         What errors call the network.
     """
-    _check(do or {}, template, place)
+    _check(do or {}, template, place, int(np.diff(sequences.starts).max(initial=0)))
     numbers = {name: np.array(column) for name, column in sequences.columns.items()}
     settings: dict[str, dict[int, CPD | None]] = {}
     everywhere: dict[str, CPD | None] = {}
@@ -62,7 +62,7 @@ def _with_settings(template: Template, settings: Mapping[str, CPD | None]) -> Te
     return Template(template.variables, inputs, tuple(slices))
 
 
-def _check(do: Any, template: Template, place: str) -> None:
+def _check(do: Any, template: Template, place: str, length: int) -> None:
     """Refuse what names no variable that can be set."""
     if not isinstance(do, Mapping):
         raise InvalidArgument(f"do= is a mapping such as {{'X': state}} or {{'X[5]': state}}, not {do!r}.")
@@ -74,3 +74,5 @@ def _check(do: Any, template: Template, place: str) -> None:
             raise InvalidArgument(f"{name!r} is an input of {place}, which rows give: do= sets the others.")
         if at is not None and at < 0:
             raise InvalidArgument(f"do= sets {text!r}: slices are numbered from 0 on, as in '{name}[0]'.")
+        if at is not None and at >= length:
+            raise InvalidArgument(f"do= sets {text!r}, but the longest sequence ends with slice {length - 1}.")
