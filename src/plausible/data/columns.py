@@ -99,9 +99,10 @@ def encode_evidence(
 
 
 def each_column(read: Callable[[Any, Any], Item], columns: Mapping[Any, Any]) -> dict[Any, Item]:
-    """Name -> what is read of a name and its column; long columns are shared out among threads."""
+    """Name -> what is read of a name and its column; several long columns are shared out among threads."""
     columns = {name: _in_series(column) for name, column in columns.items()}
-    if not hasattr(first := next(iter(columns.values()), ()), "__len__") or len(first) < _MANY_ROWS:
+    first = next(iter(columns.values()), ())
+    if len(columns) < 2 or not hasattr(first, "__len__") or len(first) < _MANY_ROWS:
         return {name: read(name, column) for name, column in columns.items()}
     with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
         return dict(zip(columns, pool.map(read, columns.keys(), columns.values()), strict=True))
