@@ -220,7 +220,9 @@ def _repeat_case(rng):
     size, num_steps = 3, 6
     values = rng.normal(size=(num_steps, 3))
     values[:, 1] = values[-1, 0] = np.nan
-    view = kalman.View(np.array([True, False, True]), *(rng.normal(size=shape) for shape in ((3, size), 3, (3, 3), 3)))
+    view = kalman.View(
+        np.array([True, False, True]), *(rng.normal(size=shape) for shape in ((3, size), 3, (3, 3), 3, 3))
+    )
     latest = kalman.Latest(
         *(_symmetric(rng, size) for _ in range(2)),
         np.zeros((0, 0)),

@@ -88,6 +88,7 @@ class View(NamedTuple):
     noises: Floats
     lower: Floats
     values: Floats
+    sizes: Floats  # of the numbers that a value is the difference of, by which its rounding is judged
 
 
 class Latest(NamedTuple):
@@ -137,7 +138,7 @@ def new_room(system: KalmanSystem) -> Room:
 def new_view(num: int, size: int) -> View:
     """Room for what is seen: so many numbers of so many states."""
     flags = np.zeros(num, dtype=np.bool_)
-    return View(flags, np.zeros((num, size)), np.zeros(num), np.zeros((num, num)), np.zeros(num))
+    return View(flags, np.zeros((num, size)), np.zeros(num), np.zeros((num, num)), np.zeros(num), np.zeros(num))
 
 
 def new_space(size: int) -> Space:
@@ -166,6 +167,7 @@ def look(system: KalmanSystem, step: int, row: Floats, view: View, is_new: bool)
     for i in range(len(row)):
         if view.is_seen[i]:
             view.values[place] = row[i] - inner(view.lower[place, :place], view.values[:place])
+            view.sizes[place] = abs(row[i]) + _size_of(view.lower[place, :place], view.sizes[:place])
             place += 1
     return num_seen, has_changed
 
@@ -199,11 +201,12 @@ def make_independent(rows: Floats, noise: Floats, view: View) -> None:
 
 @kernel
 def observe(
-    belief: Belief, rank: int, row: Floats, noise: float, value: float, gain: Floats, space: Space
+    belief: Belief, rank: int, row: Floats, noise: float, value: float, size: float, gain: Floats, space: Space
 ) -> tuple[float, float, float, int]:
     """Learn one number; its surprise, its variance, its log-density, and how many directions are diffuse after it.
 
-    The variance is infinite, and the gain zero, where the number was known before.
+    The variance is infinite, and the gain zero, where the number was known before; rounding is judged by `size`, that
+    of the numbers that the value is the difference of.
     """
     transform(belief.covariance, row, space.moved)
     variance = inner(row, space.moved) + noise
@@ -221,7 +224,7 @@ def observe(
     else:
         spread = _spread(belief.covariance, row) if noise == 0.0 else 0.0
         if variance <= _ROUNDING * spread:
-            room = spread**0.5 + abs(value) + _size_of(row, belief.mean)
+            room = spread**0.5 + size + _size_of(row, belief.mean)
             fill_vector(gain, 0.0)
             return surprise, math.inf, (0.0 if abs(surprise) <= _CERTAIN * room else -math.inf), rank
         copy_vector(space.moved, gain)
@@ -378,7 +381,7 @@ def _settle(
     total, had_rank = 0.0, rank
     for i in range(num_seen):
         latest.surprises[i], latest.variances[i], log_density, rank = observe(
-            belief, rank, view.rows[i], view.noises[i], view.values[i], latest.gains[i], space
+            belief, rank, view.rows[i], view.noises[i], view.values[i], view.sizes[i], latest.gains[i], space
         )
         total += log_density
     copy_matrix(belief.covariance, latest.covariance)

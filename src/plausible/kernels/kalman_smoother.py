@@ -118,7 +118,7 @@ def _look_back(
     size, learned = len(gain), back.space.before
     for i in range(size):
         row, column = noise.rows[i], learned[i]
-        _, _, _, rank = observe(belief, rank, row, noise.noises[i], 0.0, column, back.space)
+        _, _, _, rank = observe(belief, rank, row, noise.noises[i], 0.0, 0.0, column, back.space)
         transform(gain[:i], row, back.space.direction)  # rows of `gain` are columns of J for now
         for k in range(i):
             add_scaled(gain[k], column, -back.space.direction[k])

@@ -200,3 +200,16 @@ def test_samples_repeat_with_their_seed():
     assert model.sample(5, seed=3, sequences=2).equals(model.sample(5, seed=3, sequences=2))
     assert list(model.sample(5, seed=3, sequences=2)) == ["sequence", "time", "level", "flow"]
     assert nile().sample_posterior(NILE, 2, seed=1).equals(nile().sample_posterior(NILE, 2, seed=1))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_a_system_with_singular_noise_draws_is_possible(seed):
+    """Sensors that share all of their noise tell the same number in several units: their rows have a density."""
+    rng = np.random.default_rng(seed)
+    units = rng.normal(size=3)
+    system = pb.LinearDynamicalSystem([[1.0]], np.zeros((3, 1)), [[0.0]], np.outer(units, units), [0.0], [[0.0]])
+    drawn = rng.normal(size=(20, 1)) * units
+    rows = pd.DataFrame(drawn, columns=list(system.observations))
+    assert np.isfinite(system.log_likelihood(rows))
+    rows.iloc[5, 2] += 1.0  # which no draw can be
+    assert system.log_likelihood(rows) == -np.inf

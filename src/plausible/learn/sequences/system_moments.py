@@ -66,7 +66,14 @@ def maximized(
 
 
 def _covariance(matrix: Floats, is_diagonal: bool) -> Floats:
-    return np.diag(matrix.diagonal()) if is_diagonal else (matrix + matrix.T) / 2
+    """A covariance without what rounding left below zero."""
+    if is_diagonal:
+        return np.diag(np.maximum(matrix.diagonal(), 0.0))
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    if values.min(initial=0.0) >= 0:
+        return (matrix + matrix.T) / 2
+    clipped: Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return (clipped + clipped.T) / 2
 
 
 def _regressed(
