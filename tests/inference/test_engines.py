@@ -311,7 +311,7 @@ def test_an_elimination_order_is_used_and_may_name_targets_and_findings():
     assert VariableElimination(order=[*leaves, "C"]).query(star, target, found).values.tolist() == [0.5, 0.5]
     with pytest.raises(InvalidArgument, match="lacks 'C'"):
         VariableElimination(order=leaves).query(star, target, NONE)
-    refuses(InvalidArgument, "is text", VariableElimination, order="CL")
+    refuses(InvalidArgument, "takes a sequence of names", VariableElimination, order="CL")
 
 
 LOOP = [Factor(dict(scope), np.ones([size for _, size in scope])) for scope in (

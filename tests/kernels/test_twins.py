@@ -327,6 +327,7 @@ CASES = {
     state_chains.lift: lambda rng: (500 * _logs(rng, (4, 3)), np.empty(4)),
     state_chains._come_best: lambda rng: (_logs(rng, (2, 3)), 1, _logs(rng, (2, 3, 3)), 1, np.empty((2, 3)), 0),
     state_chains._add_logs: lambda rng: (_logs(rng, (2, 3)), 1, _logs(rng, (2, 3)), 0),
+    state_chains._first_above: lambda rng: (_logs(rng, (2, 9)).round(), 1, _logs(rng, (1, 2, 9)).round(), 0, 1, -1.0),
     state_chains._first_best: lambda rng: (_logs(rng, (2, 4)).round(), 1, _logs(rng, (1, 2, 4)).round(), 0, 1, 1e-10),
     sampling._find: _find_case,
     sampling._draw_column: _draw_case,

@@ -80,7 +80,7 @@ def cross_validate(
     >>> pb.learn.cross_validate(frame, full, 5).loss < pb.learn.cross_validate(frame, empty, 5).loss
     True
     >>> pb.learn.cross_validate(frame, "hill-climbing", 5)
-    <CrossValidation: loss 2.31... ± 0.064 nats a row>
+    <CrossValidation: loss 2.31... ± 0.06... nats a row>
     """
     table = Table.for_learning(data, named_in((learner, target)))
     return _validated(table, learner, _folds(table, num_folds, seed), target)
