@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.tolerances import WEIGHT_NOISE
+from plausible.errors import NotSupported
 from plausible.learn.undirected.closed_forms import has_free_tables, junction_tree
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.objectives import Objective
@@ -127,7 +129,7 @@ class Face:
     frequencies: Floats | None  # of the entries, where there are rows: each component has means of its own
     free: Ints  # the weights that may move
     units: Floats  # of these
-    spanned: Floats  # orthonormal directions, as rows, that rows differ in: none of them rises for ever
+    spanned: Floats  # orthonormal directions in which rows at hand differ: none of them rises for ever
     planes: Floats  # moves from the data to assignments, which no direction may lead up
 
     @classmethod
@@ -138,8 +140,9 @@ class Face:
         frequencies, spanned = None, np.zeros((0, free.size))
         if sample.has_rows:
             frequencies = sample.counts / sample.repeats
-            values, vectors = np.linalg.eigh(_spread_of_rows(design, sample, free, units))
-            spanned = vectors[:, values > _NOISE**2 * max(1.0, float(values.max()))].T
+            with suppress(NotSupported):  # statistics without their rows: assignments alone rule directions out
+                values, vectors = np.linalg.eigh(_spread_of_rows(design, sample, free, units))
+                spanned = vectors[:, values > _NOISE**2 * max(1.0, float(values.max()))].T
         return cls(design, tree, means, frequencies, free, units, spanned, np.zeros((0, free.size)))
 
     def rising(self, known: Floats) -> Floats | None:
