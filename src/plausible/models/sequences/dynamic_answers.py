@@ -25,6 +25,7 @@ from plausible.models.sequences.slice_sampling import draw_rows
 from plausible.models.sequences.template import Template, lagged
 from plausible.models.sequences.trajectory import Trajectory
 from plausible.variables import State, Variable
+from plausible.variables.evidence import likelihood
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -441,7 +442,6 @@ def _discrete(template: Template, name: str, place: str) -> Variable:
 
 def unrolled_findings(sequences: Sequences) -> dict[str, Any]:
     """The observations of one sequence as evidence of the network unrolled over its steps."""
-    from plausible.variables.evidence import likelihood
 
     findings: dict[str, Any] = {}
     for name, column in sequences.columns.items():
