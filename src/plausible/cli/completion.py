@@ -18,6 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
+import plausible
 from plausible.cli.commands import ArgumentKind, Command
 from plausible.errors import PlausibleError
 
@@ -128,9 +129,8 @@ def _variables(source: str) -> dict[str, list[str]]:
         if _PLAIN.fullmatch(source) and example.is_file() and not Path(source).exists():
             named = json.loads(example.read_text(encoding="utf-8"))["variables"]
             return {one["name"]: [str(state) for state in one.get("states", ())] for one in named}
-        from plausible.io import load  # a second of work, for files alone
-
-        return {name: [str(state) for state in one.states] for name, one in load(source).variables.items()}
+        loaded = plausible.load(source)  # a second of work, for files alone
+        return {name: [str(state) for state in one.states] for name, one in loaded.variables.items()}
     except (OSError, PlausibleError):
         return {}
 
