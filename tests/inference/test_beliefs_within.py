@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import plausible as pb
+from plausible.base.query_info import NO_ERROR, QueryInfo
 from plausible.errors import ImpossibleEvidence, PlausibleError
 from plausible.factors import Factor
 from plausible.inference.approximate import Beliefs
 from plausible.inference.engine_mistakes import engine_kinds
-from plausible.inference.info import NO_ERROR, QueryInfo
 from plausible.inference.within_budget import BeliefsWithin, _agreed
 from plausible.variables import Evidence, Variable
 

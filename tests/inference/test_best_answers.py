@@ -11,11 +11,11 @@ import pytest
 
 from map_oracle import NO_EVIDENCE, grid, largest, log_products
 from plausible.base.options import check_count, check_flag, check_number, check_seconds
+from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.engine_bases import Optimizer, Optimum
 from plausible.inference.exact_map.bounds import plan_bound
-from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.graph_cuts import AlphaBetaSwap, AlphaExpansion
 from plausible.inference.optimization.map_branch_and_bound import BranchAndBound
 from plausible.inference.optimization.map_local_search import LocalSearch

@@ -25,6 +25,7 @@ from network_oracle import (
     total,
 )
 from network_oracle import posterior as posterior_by_hand
+from plausible.base.query_info import QueryInfo
 from plausible.cpds import TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
@@ -55,7 +56,6 @@ from plausible.inference.engines import (
     RecursiveConditioning,
     VariableElimination,
 )
-from plausible.inference.info import QueryInfo
 from plausible.models import BayesianNetwork, MarkovNetwork
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
 from refusals import refuses

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel
 from plausible.factors import Factor
-from plausible.inference.info import Estimate, QueryInfo, difference
+from plausible.inference.estimates import Estimate, difference
 from plausible.inference.optimization.relaxations import DualDecomposition
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP, MaxProduct, TreeReweightedBP

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.approximate_counts import expected_counts
 from plausible.inference.buckets.mini_buckets import MiniBuckets
 from plausible.inference.engines import JunctionTree
-from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.annealed_importance import AnnealedImportance

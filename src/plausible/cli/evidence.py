@@ -9,11 +9,12 @@ from dataclasses import dataclass, fields
 from json import dumps
 from typing import Any, NamedTuple
 
+from plausible.base.query_info import QueryInfo
 from plausible.base.remedies import Argument, Remedy
 from plausible.cli.commands import hyphenated
 from plausible.errors import InvalidArgument, InvalidEvidence, NotSupported, UnknownVariable, close_match, suggestion
 from plausible.inference.engine_mistakes import engine_kinds
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.io import Network
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable, jeffrey, likelihood

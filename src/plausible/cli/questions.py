@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import numpy as np
 
+from plausible.base.query_info import QueryInfo
 from plausible.causal.counterfactuals.query import counterfactual
 from plausible.causal.functional.model import Coupling, functional_model
 from plausible.cli import options
@@ -34,7 +35,6 @@ from plausible.cli.terminal import progress_bar
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.factors import Factor, MomentGaussian
 from plausible.inference.budget import Budget
-from plausible.inference.info import QueryInfo
 from plausible.io import Network
 from plausible.models import BayesianNetwork
 from plausible.variables import Assignment

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.method_names import own_methods
 from plausible.base.options import by_label
+from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import (
@@ -81,7 +82,7 @@ class Factor(LabelledTable):
         scope: Iterable[Variable] | Mapping[str, Iterable[State] | int],
         values: npt.ArrayLike,
         *,
-        info: object | None = None,
+        info: QueryInfo | None = None,
     ) -> None:
         ordered = read_scope(scope)
         shape = tuple(variable.num_states for variable in ordered)
@@ -112,7 +113,7 @@ class Factor(LabelledTable):
         return cls.trusted(ordered, _checked(flat.reshape(table_shape(ordered)), ordered))
 
     @classmethod
-    def trusted(cls, scope: Scope, table: Table, info: object | None = None) -> Factor:
+    def trusted(cls, scope: Scope, table: Table, info: QueryInfo | None = None) -> Factor:
         """From parts that are known to fit, without a check or a copy: for the library's own inner loops.
 
         `table` has the axes of the variables with two or more states, and belongs to the new factor.
@@ -124,7 +125,7 @@ class Factor(LabelledTable):
 
     @classmethod
     def singles(
-        cls, variables: Iterable[Variable], tables: Iterable[Table], info: object | None = None
+        cls, variables: Iterable[Variable], tables: Iterable[Table], info: QueryInfo | None = None
     ) -> list[Factor]:
         """As `trusted`, one factor for each variable, from arrays that nobody can write to: for hundreds at a time."""
         factors = []
@@ -176,7 +177,7 @@ class Factor(LabelledTable):
         scope, values = conversions.from_xarray(array)
         return cls(scope, values)
 
-    def with_info(self, info: object) -> Factor:
+    def with_info(self, info: QueryInfo | None) -> Factor:
         """Return the same numbers with a record of how they were computed."""
         return Factor.trusted(self._scope, self._table, info)
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.query_info import QueryInfo
 from plausible.base.records import TextTable, format_number, num_shown
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, counted
 from plausible.factors.alignment import Scope, assignment_at, axes_named
@@ -103,7 +104,7 @@ class GaussianMixture(GaussianValue):
         return (*self.weights.names, *(variable.name for variable in self.scope))
 
     @property
-    def info(self) -> Any:
+    def info(self) -> QueryInfo | Any:
         """How the numbers were got, where they answer a query; else None."""
         return self.weights.info
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plausible.base.hints import FACTOR_HINTS, HintedNames
+from plausible.base.query_info import QueryInfo
 from plausible.base.records import TextTable, format_number, num_shown
 from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import conversions
@@ -35,7 +36,7 @@ class LabelledTable(HintedNames):
 
     _scope: Scope
     _table: Table
-    _info: object | None
+    _info: QueryInfo | None
 
     __iter__ = None  # nobody goes through states by number
 
@@ -45,8 +46,11 @@ class LabelledTable(HintedNames):
         return self._scope
 
     @property
-    def info(self) -> Any:
-        """How the numbers were computed, if they answer a query; else None."""
+    def info(self) -> QueryInfo | Any:
+        """How the numbers were computed, if they answer a query; else None.
+
+        For type checkers always the record, which every answer has.
+        """
         return self._info
 
     @property

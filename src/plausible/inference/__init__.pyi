@@ -1,4 +1,5 @@
 # Which folder or file has which name of this room: see plausible.base.lazy_names.
+from plausible.base.query_info import QueryInfo as QueryInfo
 from plausible.inference import buckets as buckets
 from plausible.inference import exact_map as exact_map
 from plausible.inference import markov_chains as markov_chains
@@ -38,13 +39,12 @@ from plausible.inference.engines import JunctionTree as JunctionTree
 from plausible.inference.engines import Pearl as Pearl
 from plausible.inference.engines import RecursiveConditioning as RecursiveConditioning
 from plausible.inference.engines import VariableElimination as VariableElimination
+from plausible.inference.estimates import Estimate as Estimate
 from plausible.inference.exact_map import *
 from plausible.inference.findings import Conflict as Conflict
 from plausible.inference.findings import EvidenceImpact as EvidenceImpact
 from plausible.inference.findings import FindingImpact as FindingImpact
 from plausible.inference.findings import smallest_contradiction as smallest_contradiction
-from plausible.inference.info import Estimate as Estimate
-from plausible.inference.info import QueryInfo as QueryInfo
 from plausible.inference.markov_chains import *
 from plausible.inference.optimization import *
 from plausible.inference.plan import Plan as Plan

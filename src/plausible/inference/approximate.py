@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from plausible.base.arrays import Floats
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.engine_bases import IterativeEngine
 from plausible.inference.engines import check_known
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
 from plausible.inference.engines import Engine
-from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 

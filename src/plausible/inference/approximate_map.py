@@ -10,12 +10,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.engine_bases import PROVED, Optimizer
 from plausible.inference.engines import Engine, check_known
+from plausible.inference.estimates import Estimate
 from plausible.inference.exact_map.marginal_map import MarginalMap
-from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.optimization.map_local_search import Flip, States
 from plausible.search.local_search import SearchMethod
 from plausible.search.metaheuristics import PerturbationRestarts

@@ -10,9 +10,9 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import Seed, generator_of
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
-from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence, Variable
 
 

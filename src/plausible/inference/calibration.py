@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor, product
 from plausible.factors.alignment import union_scope
 from plausible.graphs import CliqueTree, assign_factors
 from plausible.inference.elimination import absorb
-from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats, Ints
+from plausible.base.query_info import QueryInfo
 from plausible.base.remedies import Argument, Remedy
 from plausible.engine.batch import PreparedRows, RowAnswers
 from plausible.engine.compilation import TreeTooLarge, compile_program
@@ -21,7 +22,6 @@ from plausible.factors import Factor
 from plausible.factors.alignment import check_size
 from plausible.factors.marginals import Marginals
 from plausible.inference.budget import Budget, advising, read_budget, too_large
-from plausible.inference.info import QueryInfo
 from plausible.variables import Assignment, Evidence, Variable
 
 

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size, union_scope
 from plausible.graphs.greedy import greedy_order
-from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence, Variable
 
 #: So many factors are multiplied before the product is scaled.

@@ -13,9 +13,9 @@ import numpy as np
 
 from plausible.base.arrays import Ints
 from plausible.base.options import check_count, check_number
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
-from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.search.run import UNLIMITED, Clock, Run, Stops, ends_converged, iterate
 from plausible.variables import Assignment, Evidence

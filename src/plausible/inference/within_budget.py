@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from plausible.base.query_info import QueryInfo
 from plausible.base.remedies import Argument, Call, Remedy, told_remedies
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
@@ -17,8 +18,8 @@ from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.buckets.mini_buckets import MiniBuckets, ProbabilityBounds
 from plausible.inference.budget import ADD_EVIDENCE, RAISE_BUDGET, Budget
 from plausible.inference.engine_bases import PROVED, Optimizer, Optimum
+from plausible.inference.estimates import Estimate
 from plausible.inference.exact_map.max_elimination import MaxOrder, summed_out
-from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.optimization.graph_cuts import GraphCut, has_cut
 from plausible.inference.optimization.map_branch_and_bound import BranchAndBound, BranchAndBoundState
 from plausible.inference.problem import Problem

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed
+from plausible.base.query_info import QueryInfo
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data import encode_evidence
 from plausible.errors import TooLarge
@@ -30,8 +31,8 @@ from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, MapChoice, 
 from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.engines import Engine, check_engine, check_mentioned
+from plausible.inference.estimates import difference
 from plausible.inference.exact_map.search import SearchProgress
-from plausible.inference.info import QueryInfo, difference
 from plausible.inference.within_budget import BestWithin
 from plausible.models.beliefs import NOTHING, Beliefs
 from plausible.models.compiled_engines import HybridEngine

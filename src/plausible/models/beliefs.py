@@ -25,7 +25,7 @@ from plausible.inference.budget import (
 from plausible.inference.choice import EngineChoice
 from plausible.inference.elimination import sum_product
 from plausible.inference.engines import check_engine
-from plausible.inference.info import as_estimate, difference, is_surely_zero
+from plausible.inference.estimates import as_estimate, difference, is_surely_zero
 from plausible.inference.plan import Plan
 from plausible.inference.posterior import components, read_targets
 from plausible.inference.relevance import prune

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.graphs import DAG
-from plausible.inference.info import QueryInfo
 from plausible.variables import EvidenceLike, State
 from plausible.variables.evidence import findings_of, settings_of
 

@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from plausible.base.frozen import Frozen
+from plausible.base.query_info import QueryInfo
 from plausible.base.records import TextTable, format_number, html_of, html_of_repr, plain, shown
 from plausible.errors import InvalidVariable, NotSupported, UnknownState, UnknownVariable, suggestion
 
@@ -188,7 +189,7 @@ class Assignment(Frozen, Mapping[str, State]):
         *,
         log_probability: float | None = None,
         log_product: float | None = None,
-        info: object | None = None,
+        info: QueryInfo | None = None,
     ) -> None:
         self._states = dict(states)
         self._log_probability = log_probability
@@ -212,8 +213,11 @@ class Assignment(Frozen, Mapping[str, State]):
         return self._log_product
 
     @property
-    def info(self) -> Any:
-        """How the assignment was found, where it answers a query; else None."""
+    def info(self) -> QueryInfo | Any:
+        """How the assignment was found, where it answers a query; else None.
+
+        For type checkers always the record, which every answer has.
+        """
         return self._info
 
     def __getitem__(self, name: str) -> State:

@@ -11,9 +11,9 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_number
+from plausible.base.query_info import QueryInfo
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.buckets.bucket_tree import BucketTree
-from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 
 #: Probabilities below this count as this where logarithms of them are compared; any number would do.

@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_flag
+from plausible.base.query_info import QueryInfo
 from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
@@ -18,8 +19,8 @@ from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.buckets.bucket_sweeps import BucketOptions, Side, decoded, improved
 from plausible.inference.buckets.bucket_tree import BucketTree, Limits, free_order, scale_slack, tree_of
 from plausible.inference.engine_bases import IterativeEngine, Optimizer, Optimum
+from plausible.inference.estimates import Estimate
 from plausible.inference.exact_map.max_elimination import constrained_order
-from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.problem import Problem
 from plausible.search.run import CONVERGED, Stops, iterate

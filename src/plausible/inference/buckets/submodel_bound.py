@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats
+from plausible.base.query_info import QueryInfo
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.buckets.bucket_tree import scale_slack
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
@@ -23,7 +24,6 @@ from plausible.inference.conditioning.conditioning_plan import (
     plan_conditioning,
 )
 from plausible.inference.elimination import SumProduct, log_marginalize
-from plausible.inference.info import QueryInfo
 from plausible.variables import State
 
 MAX_TABLE_ENTRIES = 2**20  # 8 MiB fit into the caches of a processor, or nearly so

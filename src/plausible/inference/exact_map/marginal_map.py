@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
+from plausible.base.query_info import QueryInfo
 from plausible.base.remedies import Argument, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
@@ -15,7 +16,6 @@ from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.exact_map.bounds import TimeUpError, check_time
 from plausible.inference.exact_map.max_elimination import MaxOrder, constrained_order, max_tables
 from plausible.inference.exact_map.search import SearchProgress, search_in_stages
-from plausible.inference.info import QueryInfo
 from plausible.inference.posterior import components
 from plausible.inference.relevance import reduce_states
 from plausible.search.run import Clock

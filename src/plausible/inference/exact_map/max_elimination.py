@@ -9,6 +9,7 @@ from heapq import heappop, heappush
 from itertools import combinations, islice
 from math import prod
 
+from plausible.base.query_info import QueryInfo
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
@@ -21,7 +22,6 @@ from plausible.inference.budget import refusal
 from plausible.inference.elimination import absorb, log_marginalize
 from plausible.inference.exact_map.bounds import TimeUpError
 from plausible.inference.exact_map.search import search_in_stages
-from plausible.inference.info import QueryInfo
 from plausible.search.run import Clock
 from plausible.variables import Assignment, Evidence, Variable
 

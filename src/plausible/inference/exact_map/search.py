@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.query_info import QueryInfo
 from plausible.base.remedies import Remedy
 from plausible.base.tolerances import score_noise
 from plausible.errors import TooLarge
@@ -21,7 +22,6 @@ from plausible.factors import Factor
 from plausible.factors.alignment import table_shape, union_scope, wide
 from plausible.inference.budget import refusal
 from plausible.inference.exact_map.bounds import BoundPlan, BoundTree, LogTable, TimeUpError, bound_tree, plan_bound
-from plausible.inference.info import QueryInfo
 from plausible.search.run import UNLIMITED, Clock
 from plausible.variables import Variable
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
+from plausible.base.query_info import QueryInfo
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, InvalidModel, NotSupported, UnknownState, counted, suggestion
 from plausible.factors import Factor
-from plausible.inference.info import QueryInfo
 from plausible.inference.markov_chains.chain_limits import Structure, structure_of
 from plausible.variables import State, Variable
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats, Ints
 from plausible.base.method_names import own_methods
 from plausible.base.options import generator_of, read_count
+from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
-from plausible.inference.info import QueryInfo
 from plausible.inference.markov_chains.chain_kinds import (
     Absorption,
     ChainKinds,

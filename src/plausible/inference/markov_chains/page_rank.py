@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Flags, Floats
+from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.dag import DAG
 from plausible.graphs.nodes import is_networkx
-from plausible.inference.info import QueryInfo
 from plausible.inference.markov_chains.chain_limits import SMALL, settled
 from plausible.inference.markov_chains.markov_chain import MarkovChain
 from plausible.variables import State, Variable

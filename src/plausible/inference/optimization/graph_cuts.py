@@ -13,10 +13,10 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_seconds
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors.alignment import scope_text
 from plausible.inference.engine_bases import Optimizer, Optimum, PreparedEngine
-from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.pairwise_energy import ROUNDING, PairwiseEnergy, minimize_binary
 from plausible.inference.problem import Problem
 from plausible.search.run import Clock

@@ -12,13 +12,13 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.base.options import check_count, check_seconds
+from plausible.base.query_info import QueryInfo
 from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence
 from plausible.factors.alignment import reduce_axes
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.engine_bases import PROVED, IterativeEngine, Optimizer, Optimum
 from plausible.inference.exact_map.bounds import BoundPlan, TimeUpError, plan_bound
-from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimization.relaxations import DualDecomposition, MaxSum
 from plausible.inference.problem import Problem

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.base.options import check_count, check_seconds
+from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument
 from plausible.inference.engine_bases import Optimizer, Optimum
-from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.kernels.local_moves import Attempts, FlipFields, FlipLayout, Moves, Tabu, Tally, climb, fill, wander
 from plausible.search.local_search import FirstAscent, GreedyAscent, SearchMethod, TabuSearch

@@ -9,10 +9,10 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.base.options import check_count, check_flag, check_number, check_seconds
+from plausible.base.query_info import QueryInfo
 from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.engine_bases import Optimizer, Optimum, PreparedEngine
-from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.kernels.max_sum import SumLayout, ascend, shift_all
 from plausible.search.run import Clock

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries
 from plausible.inference.elimination import SumProduct
-from plausible.inference.info import QueryInfo
 from plausible.inference.polytree.structure import Polytree, cut_outgoing, read_polytree
 from plausible.variables import Evidence, Variable
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count
+from plausible.base.query_info import QueryInfo
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.inference.engine_bases import IterativeEngine, RoundState, check_rounds
-from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import (
     Clusters,

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.engine_bases import PROVED, Optimizer, Optimum
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.inference.optimization.graph_cuts import has_cut
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import Clusters

@@ -12,10 +12,11 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_count
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.engine_bases import RoundState, check_rounds
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.inference.problem import Problem
 from plausible.inference.regions.region_graph import RegionGraph, join_graph, kikuchi_regions, short_loops
 from plausible.inference.regions.region_layout import (

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import set_counts
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.engine_bases import PreparedEngine
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_width
 from plausible.inference.sampling.chain_layout import ChainLayout, live_states, move_chains

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import read_blocks, read_names, set_counts
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.approximate_samples import DrawnStates, told_size
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.annealed_importance import AnnealedImportance
 from plausible.inference.sampling.chain_beliefs import (

@@ -11,12 +11,13 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import read_names, set_counts
+from plausible.base.query_info import QueryInfo
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.engine_bases import PreparedEngine
 from plausible.inference.engines import Engine
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.chain_beliefs import ONE_CHAIN, cut_text

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Floats
 from plausible.base.options import Seed, check_count, generator_of, set_counts
+from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
 from plausible.inference.approximate import FactorEngine, with_observed
 from plausible.inference.approximate_samples import DrawnStates, EvidenceNotSeen, resampled_rows, told_size
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.inference.relevance import possible_states
 from plausible.inference.sampling.sample_sums import MAX_TAIL_SHAPE, SampleSums, tail_shape
 from plausible.inference.sampling.sampling_plan import (

@@ -10,10 +10,10 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_number, set_counts
+from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine
-from plausible.inference.info import QueryInfo
 from plausible.inference.relevance import possible_states
 from plausible.inference.sampling.directed_sampling import (
     DirectedSampler,

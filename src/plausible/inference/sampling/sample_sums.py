@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats
+from plausible.base.query_info import QueryInfo
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.inference.sampling.chain_diagnostics import UNSEEN, effective_sample_size, interval_width
 
 #: With a heavier tail means of weights converge too slowly for their errors to be believed (Vehtari et al. 2024).

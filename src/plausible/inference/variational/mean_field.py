@@ -11,13 +11,14 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_number, read_blocks, set_counts
+from plausible.base.query_info import QueryInfo
 from plausible.engine.run import Semiring, Workspace
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engine_bases import IterativeEngine
-from plausible.inference.info import Estimate, QueryInfo
+from plausible.inference.estimates import Estimate
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import (
     Group,

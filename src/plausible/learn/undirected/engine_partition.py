@@ -11,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.engines import Engine
-from plausible.inference.info import Estimate
+from plausible.inference.estimates import Estimate
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import hosts_of
 from plausible.inference.propagation.belief_messages import MessageState, factor_beliefs, variable_beliefs
