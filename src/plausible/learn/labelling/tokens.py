@@ -271,7 +271,7 @@ def _is_matrix(sequence: Any) -> bool:
 def _columns(source: Any) -> Mapping[Any, Any] | None:
     """The columns of a data frame; `None` of what is none."""
     is_frame = hasattr(source, "columns") or hasattr(source, "column_names")
-    return frame_columns(source) if is_frame and not isinstance(source, np.ndarray) else None
+    return frame_columns(source) if is_frame else None
 
 
 def rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:
