@@ -179,14 +179,14 @@ class Sequences:
         """The place of a step, for errors: its row, its time, its sequence."""
         return self.steps.where(step)
 
-    def weights(self, name: str) -> Floats:
-        """The likelihood of each state of a variable at each step; ones where nothing is known."""
+    def weights(self, name: str, steps: Ints | slice = slice(None)) -> Floats:
+        """The likelihood of each state of a variable at some steps, or at each; ones where nothing is known."""
         variable = self.variables[name]
         table = np.vstack([np.eye(variable.num_states), np.ones(variable.num_states)])
         weights: Floats = table[self.columns[name]]
         if name in self.soft:
             weights[self.soft[name].steps] = self.soft[name].weights
-        return weights
+        return weights[steps]
 
     def take(self, numbers: Iterable[int]) -> Sequences:
         """Some of the sequences, by their numbers; answers are in the order of steps then."""

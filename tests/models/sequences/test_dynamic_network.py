@@ -11,7 +11,7 @@ import pytest
 
 import plausible as pb
 from plausible import TableCPD
-from plausible.models.sequences import slice_passes
+from plausible.models.sequences import joint_chains, slice_passes
 from slice_oracle import log, random_tables, random_weights
 
 SEEDS = range(10)
@@ -25,10 +25,12 @@ def _case(seed, max_lag=2):
     return tables, model, rows, weights
 
 
-@pytest.fixture(autouse=True, params=["at once", "in stretches"])
-def _stretches(request, monkeypatch):
-    """Once with all messages at hand, once with those of two steps at a time."""
-    if request.param == "in stretches":
+@pytest.fixture(autouse=True, params=["as one chain", "on trees", "on trees in stretches"])
+def _way(request, monkeypatch):
+    """Once over joint states, where these are few; once on trees with all messages, once with those of two steps."""
+    if request.param != "as one chain":
+        monkeypatch.setattr(joint_chains, "_MOST_STATES", 0)
+    if request.param == "on trees in stretches":
         monkeypatch.setattr(slice_passes, "_STRETCH_STEPS", 2)
         monkeypatch.setattr(slice_passes, "_STRETCH_NUMBERS", 0)
 

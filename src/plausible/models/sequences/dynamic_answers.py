@@ -17,6 +17,7 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.inference.budget import Budget, read_budget
 from plausible.models.sequences.dynamic_online import DynamicFilter
 from plausible.models.sequences.interventions import intervened
+from plausible.models.sequences.joint_chains import JointChains
 from plausible.models.sequences.observations import StepBeliefs, StepEvidence
 from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
 from plausible.models.sequences.slice_passes import SlicePasses
@@ -224,6 +225,11 @@ class DynamicAnswers(SequenceModel):
         [0, 0, 0, 1]
         """
         evidence = self._evidence(rows, sequence, time, gaps, do)
+        if budget is None and (joint := JointChains.of(evidence)) is not None:
+            logs, states = joint.best()
+            if np.isneginf(logs).any():
+                refuse_impossible(evidence.sequences, joint.log_likelihoods())
+            return Trajectory(self._named(evidence, states), float(logs.sum()))
         programs = self._programs(evidence, budget, for_maxima=True)
         logs, states = SlicePasses.run(programs, evidence, SlicePasses.traced, Semiring.MAX)
         return Trajectory(self._named(evidence, states), float(logs.sum()))
@@ -318,6 +324,8 @@ class DynamicAnswers(SequenceModel):
         evidence = intervened(self._template, sequences, None, self._place)
         evidence.check()
         evidence = evidence.conditioned()
+        if (joint := JointChains.of(evidence)) is not None:
+            return joint.log_likelihoods()
         programs = self._programs(evidence, None)
         return SlicePasses.run(programs, evidence, SlicePasses.log_likelihoods)
 
@@ -375,6 +383,9 @@ class DynamicAnswers(SequenceModel):
         if engine is not None:
             answer: StepBeliefs = getattr(engine, f"_{question}")(self, evidence, budget)
             return answer
+        if budget is None and (joint := JointChains.of(evidence)) is not None:
+            logs, hidden = (joint.filtered() if question == "filter" else joint.smoothed())[:2]
+            return StepBeliefs(logs, self._with_known(evidence, hidden))
         programs = self._programs(evidence, budget)
         ask = SlicePasses.filtered if question == "filter" else SlicePasses.smoothed
         logs, beliefs = SlicePasses.run(programs, evidence, lambda passes: ask(passes))

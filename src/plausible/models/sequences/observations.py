@@ -146,11 +146,11 @@ class StepEvidence:
     def _factors(self, cpd: CPD, steps: Ints, semiring: Semiring) -> tuple[Floats, Floats]:
         """The factor of a distribution at some steps, a row each, and the logarithms of what was taken out of each."""
         discrete = hidden_scope(cpd, self.known)
-        logs = self._logs(cpd, discrete, steps)
+        logs = self.log_factors(cpd, discrete, steps)
         for at, other in self.settings.get(cpd.variable.name, {}).items():
             there = self.positions()[steps] == at
             if there.any():
-                logs[there] = 0.0 if other is None else self._logs(other, discrete, steps[there])
+                logs[there] = 0.0 if other is None else self.log_factors(other, discrete, steps[there])
         peaks = logs.max(axis=1)
         shifts = np.where(np.isfinite(peaks), peaks, 0.0)
         logs -= shifts[:, None]
@@ -161,7 +161,7 @@ class StepEvidence:
             raise Risky
         return np.exp(logs), shifts
 
-    def _logs(self, cpd: CPD, discrete: list[Variable], steps: Ints) -> Floats:
+    def log_factors(self, cpd: CPD, discrete: list[Variable], steps: Ints) -> Floats:
         """log P of one value, or of each, at some steps, over the states of the discrete variables of `discrete`."""
         columns = {}
         for place, variable in enumerate(discrete):
@@ -184,7 +184,7 @@ class StepEvidence:
                 unknown |= missing
                 columns[variable.name] = np.where(missing, 0.0, values).reshape(-1, *(1 for _ in discrete))
         logs = np.broadcast_to(cpd.log_probability(columns), [len(steps), *(v.num_states for v in discrete)])
-        table = np.array(logs).reshape(len(steps), -1)
+        table = np.array(logs).reshape(len(steps), _entries(discrete))
         table[unknown] = 0.0  # a number that nothing depends on, and that is not known, says nothing
         return table
 
