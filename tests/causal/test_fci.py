@@ -355,6 +355,17 @@ def test_bootstrap_counts_marks_of_the_graphs_learned():
         found.edge("A", "Z")
 
 
+def test_the_surest_ends_come_first_in_the_frame_of_bootstrapped_marks():
+    """Edges by their share of the graphs, those of one share by their names, both ends of each together."""
+    data = {name: ["x", "y"] * 10 for name in "ABCD"}
+    rare, common = PAG("A -> B; C o-> D"), PAG("A o-o D; B; C o-> D")
+    graphs = iter([rare, common, common, common])
+    frame = bootstrap_marks(data, lambda _: next(graphs), num_samples=4, num_threads=1).to_frame()
+    assert frame["at"].tolist() == ["C", "D", "A", "D", "A", "B"]
+    assert frame["other"].tolist() == ["D", "C", "D", "A", "B", "A"]
+    assert frame["edge"].tolist() == [1, 1, 0.75, 0.75, 0.25, 0.25]
+
+
 def test_bootstrap_counts_causes_of_graphs_that_stand_for_a_class_only():
     """A cycle of circles without a chord would make every node a certain cause of the opposite one."""
     data = {name: ["x", "y"] * 10 for name in "ABCD"}

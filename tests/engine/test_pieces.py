@@ -8,6 +8,7 @@ import pytest
 from engine_problems import flat, full_product, random_tables
 from plausible.engine import compilation
 from plausible.engine import program as program_module
+from plausible.engine import run as run_module
 from plausible.engine.compilation import compile_program
 from plausible.engine.program import cut_into_pieces, split_blocks
 from plausible.engine.run import Semiring, Workspace
@@ -61,6 +62,20 @@ def test_split_cliques_are_shared_out_block_by_block():
         assert all(first % (num_blocks // first_axis) == 0 for first, _ in ranges)
     assert max(program.layout.cliques["num_outer"][split]) > 1
     assert max(len(split_blocks(program.layout, clique)) for clique in split) > 1
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_runs_that_take_long_are_announced_in_the_log(monkeypatch, caplog):
+    """Those beyond the limit only, with the estimate: a sign of life before minutes of silence."""
+    caplog.set_level("INFO", logger="plausible")
+    program = compile_program(SCOPES, SIZES)
+    Workspace.of(program, flat(random_tables(SCOPES, SIZES, 1)))
+    assert not [told for told in caplog.messages if "exact answer" in told]
+    monkeypatch.setattr(run_module, "_LONG_SECONDS", 0.0)
+    Workspace.of(program, flat(random_tables(SCOPES, SIZES, 1)))
+    assert [told for told in caplog.messages if "exact answer" in told] == [
+        f"An exact answer is computed on a tree of {program}."
+    ]
 
 
 @pytest.mark.usefixtures("small_limits")

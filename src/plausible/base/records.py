@@ -172,6 +172,15 @@ def format_number(number: float) -> str:
     return f"{number + 0.0:.6g}"
 
 
+def format_roughly(number: float, digits: int = 2) -> str:
+    """A number of which only the first digits count, with zeros in place of the others.
+
+    >>> format_roughly(412.3), format_roughly(0.00123), format_roughly(38.0, 1)
+    ('410', '0.0012', '40')
+    """
+    return f"{float(f'{number:.{digits}g}'):g}"
+
+
 # --- text as HTML ---
 
 

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from plausible.base.arrays import Ints
-from plausible.base.records import html_of_print
+from plausible.base.records import format_roughly, html_of_print
 from plausible.errors import counted
 from plausible.kernels.blocks import Buffers, Layout
 from plausible.kernels.jit import steady
@@ -279,7 +279,7 @@ class Program:
     def __str__(self) -> str:
         return (
             f"{counted(self.num_cliques, 'clique')}, width {self.width}, {self.num_entries:,} entries, "
-            f"{self.num_bytes / 2**20:.1f} MiB, about {self.seconds:.1g} s"
+            f"{self.num_bytes / 2**20:.1f} MiB, about {format_roughly(self.seconds, 1)} s"
         )
 
     _repr_html_ = html_of_print

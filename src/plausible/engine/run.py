@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,6 +40,10 @@ from plausible.kernels.upward import (
 )
 
 Flags = NDArray[np.uint8]
+
+#: A run that takes longer, by the estimate, is announced in the log.
+_LONG_SECONDS = 3.0
+_LOG = logging.getLogger("plausible")
 
 
 class Semiring(IntEnum):
@@ -93,6 +98,8 @@ class Workspace:
         if program.pieces:
             others = (threads or os.cpu_count() or 1) - 1
             workspace._scratches = [buffers, *(buffers._replace(**_scratch(program)) for _ in range(others))]
+        if program.seconds > _LONG_SECONDS:
+            _LOG.info("An exact answer is computed on a tree of %s.", program)
         return workspace
 
     # --- evidence ---

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from plausible.base.records import format_roughly
 from plausible.base.remedies import Argument, Call, Piece, Remedy
 from plausible.engine.program import Program
 from plausible.errors import InvalidArgument, TooLarge
@@ -100,8 +101,8 @@ class Budget:
                 program.clique(program.largest),
                 float(entries.max()),
                 names,
-                f" It would take about {seconds:.2g} s and, as only messages are held, {num_bytes / 2**30:.2g} GiB; "
-                f"the budget is {self.seconds:g} s and {self.bytes / 2**30:.3g} GiB.",
+                f" It would take about {format_roughly(seconds)} s and, as only messages are held, "
+                f"{num_bytes / 2**30:.2g} GiB; the budget is {self.seconds:g} s and {self.bytes / 2**30:.3g} GiB.",
             )
             error.lacks_memory_only = seconds <= self.seconds
             raise error

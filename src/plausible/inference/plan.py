@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plausible.base.pictured import picture_by
-from plausible.base.records import Result, record
+from plausible.base.records import Result, format_roughly, record
 from plausible.engine.program import SECONDS_PER_ENTRY
 from plausible.errors import NotSupported, TooLarge, counted
 from plausible.factors import Factor
@@ -89,7 +89,7 @@ class Plan(Result):
             f"{self.engine}: {counted(self.num_factors, 'factor')} over {counted(self.num_variables, 'variable')}",
             f"{counted(self.num_cliques, 'clique')}, width {self.width}, "
             f"{_counted(self.entries)} {'entry' if self.entries == 1 else 'entries'}, "
-            f"{_mebibytes(self.bytes)} MiB, about {self.seconds:.1g} s",
+            f"{_mebibytes(self.bytes)} MiB, about {format_roughly(self.seconds, 1)} s",
         ]
         if self.num_cliques:
             lines.append(

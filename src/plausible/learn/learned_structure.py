@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.base.hints import RESULT_HINTS, Hinted
 from plausible.base.options import Seed, generator_of, read_named_option
-from plausible.base.records import html_of, repr_of_print
+from plausible.base.records import format_roughly, html_of, repr_of_print
 from plausible.data.column_types import warn_of_one_row
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
@@ -71,7 +71,7 @@ class StructureResult(FoundGraph, Hinted):
         treated = f", missing cells: {self.missing}" if self.missing else ""
         steps = f" after {counted(self.num_steps, 'step')}" if self.num_steps else ""
         size = f"{counted(len(self.graph), 'variable')}, {counted(self.graph.num_edges, 'edge')}"
-        how = f"{self.stopped_by}{steps}, {self.seconds:.2g} s{treated}"
+        how = f"{self.stopped_by}{steps}, {format_roughly(self.seconds)} s{treated}"
         return f"{self.method}: {size}, {self.score_name} {self.score:.6g} ({how})"
 
     __repr__ = repr_of_print

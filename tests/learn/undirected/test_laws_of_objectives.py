@@ -9,7 +9,7 @@ import pytest
 
 import plausible as pb
 from plausible.learn.undirected.design import Design
-from plausible.learn.undirected.named_objectives import read_objective
+from plausible.learn.undirected.named_objectives import OBJECTIVES, read_objective
 from plausible.learn.undirected.sample import Sample
 
 LOOP = [["A", "B"], ["B", "C"], ["C", "D"], ["A", "D"]]
@@ -43,6 +43,14 @@ def test_gradients_with_missing_cells_are_those_of_the_value(objective):
     for place, move in enumerate(np.eye(16) * 1e-5):
         slope = (goal.at(point + move)[0] - goal.at(point - move)[0]) / 2e-5
         assert gradient[place] == pytest.approx(slope, abs=1e-5)
+
+
+@pytest.mark.parametrize("objective", sorted({*OBJECTIVES} - {"likelihood"}))
+def test_objectives_that_are_not_defined_where_cells_are_missing_say_so(objective):
+    """All but the likelihood: a missing cell taken for a state would be a wrong answer in silence."""
+    options = {"objective": objective, "prior": pb.GaussianPrior(1.0)}
+    with pytest.raises(pb.errors.NotSupported, match="not defined where cells are missing"):
+        pb.learn.markov(LOOP, rows(1, share=0.1), **options)
 
 
 def test_weights_come_to_the_truth_with_more_rows():

@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import plausible as pb
@@ -464,7 +466,8 @@ def test_a_lone_column_may_have_any_name():
     model = umbrella()
     words = ["umbrella", "none", "none"]
     expected = model.smooth(words)
-    for frame in ({"seen": words}, pd.DataFrame({"seen": words}), pd.Series(words)):
+    seen = {"seen": words}
+    for frame in (seen, pd.DataFrame(seen), pd.Series(words), pl.DataFrame(seen), pa.table(seen)):
         np.testing.assert_array_equal(model.smooth(frame), expected)
     beside = pd.DataFrame({"id": [1] * 3, "day": [2, 1, 3], "seen": ["none", "umbrella", "none"], "state": [None] * 3})
     answer = model.smooth(beside, sequence="id", time="day")
@@ -503,3 +506,15 @@ def test_the_long_run_is_the_stationary_distribution():
     """π = π A."""
     model = pb.HiddenMarkovModel([1, 0], [[0.9, 0.1], [0.3, 0.7]], np.eye(2))
     np.testing.assert_allclose(model.stationary().values, [0.75, 0.25], atol=1e-12)
+
+
+@pytest.mark.parametrize(("covariance", "free"), [("full", 9), ("tied", 3), ("diagonal", 6), ("spherical", 3)])
+def test_numbers_that_are_free_are_counted(covariance, free):
+    """Rows of tables less their sums, zeros being given; means; matrices by their kind, here of two columns."""
+    initial, transition = [0.5, 0.5, 0], [[0.2, 0.3, 0.5], [0, 0.5, 0.5], [0, 0, 1]]
+    words = pb.HiddenMarkovModel(initial, transition, [[0.2, 0.3, 0.5], [0, 0.5, 0.5], [1, 0, 0]])
+    assert words.num_parameters == 1 + (2 + 1 + 0) + (2 + 1 + 0)
+    spread = {"full": (3, 2, 2), "tied": (2, 2), "diagonal": (3, 2), "spherical": (3,)}[covariance]
+    matrices = np.broadcast_to(np.eye(2), spread) if covariance in ("full", "tied") else np.ones(spread)
+    numbers = pb.models.GaussianEmission(np.zeros((3, 2)), matrices, covariance=covariance)
+    assert pb.HiddenMarkovModel(initial, transition, numbers).num_parameters == 4 + 6 + free

@@ -8,6 +8,7 @@ from graphlib import TopologicalSorter
 from itertools import combinations
 from typing import Protocol, Self, TypeAlias, TypeVar
 
+from plausible.base.records import format_roughly
 from plausible.base.remedies import Argument, Remedy
 from plausible.errors import TooLarge
 from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries
@@ -285,8 +286,8 @@ class NumbersCost:
             return
         name, scope, _ = max(self.tables, key=lambda table: table[2])
         price = (
-            f"{_counted(self.entries)} numbers. It would take about {self.seconds:.2g} s and {_gibibytes(self.bytes)} "
-            f"GiB; the budget is {budget.seconds:g} s and {_gibibytes(budget.bytes)} GiB."
+            f"{_counted(self.entries)} numbers. It would take about {format_roughly(self.seconds)} s and "
+            f"{_gibibytes(self.bytes)} GiB; the budget is {budget.seconds:g} s and {_gibibytes(budget.bytes)} GiB."
         )
         remedies = (*_FEWER, _CAN_BE_RAISED if self.is_possible else _IS_TOO_LARGE, _SAMPLE)
         if not scope:

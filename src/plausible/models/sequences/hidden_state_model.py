@@ -316,7 +316,7 @@ def _with_column(rows: Any, name: str, taken: set[str | None]) -> Any:
         return [_with_column(each, name, taken) if _has_columns(each) else each for each in rows]
     if not _has_columns(rows):
         return rows
-    names = list(rows) if isinstance(rows, Mapping) else list(rows.columns)
+    names = list(rows if isinstance(rows, Mapping) else getattr(rows, "column_names", rows.columns))
     others = [each for each in names if each not in taken and each != name]
     if len(others) != 1 or name in names:
         return rows
