@@ -17,8 +17,8 @@ from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.estimation.priors import LIGHT_PRIOR
-from plausible.learn.sequences.baum_welch import hmm
 from plausible.learn.sequences.dynamic import dynamic
+from plausible.learn.sequences.hidden_markov_model import hmm
 from plausible.learn.sequences.linear_dynamical_system import linear_dynamical_system
 from plausible.models.sequences.sequence_model import SequenceModel
 from plausible.variables import Variable

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import plausible as pb
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.learn import HMMPrior, hmm
 from sequence_oracle import PathOracle, normal_density
 
@@ -240,9 +240,6 @@ def test_what_cannot_be_learned_is_said():
     start = pb.HiddenMarkovModel([1, 0], np.eye(2), np.eye(2), symbols=["a", "b"])
     with pytest.raises(ImpossibleEvidence, match="row 1"):
         hmm(rows, start=start)
-    cpd = pb.ConditionalGaussianCPD("y", [0.0, 1.0], {}, 1.0, parents=["state"])
-    with pytest.raises(NotSupported, match="CPDEmission"):
-        hmm({"y": [0.1, 0.2]}, start=pb.HiddenMarkovModel([1, 0], np.eye(2), cpd))
 
 
 def test_whole_numbers_have_gaussian_emissions_where_that_is_said():
@@ -252,3 +249,59 @@ def test_whole_numbers_have_gaussian_emissions_where_that_is_said():
     fit = pb.learn.hmm(frame, 2, emission="gaussian", seed=0)
     same = pb.learn.hmm(frame.astype(float), 2, emission="gaussian", seed=0)
     assert fit.log_likelihood == same.log_likelihood
+
+
+def test_each_column_has_the_kind_that_is_said():
+    """By name, or by group of names; whole numbers as numbers, what is given as it was given at the start."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "count": rng.poisson(5, 80), "word": rng.choice(WORDS, 80), "x": rng.normal(size=80), "y": rng.normal(size=80),
+    })  # fmt: skip
+    kinds = {"count": "gaussian", "word": "categorical", ("x", "y"): "gaussian-mixture"}
+    fit = hmm(frame, 2, emission=kinds, covariance="full", num_components=2, max_steps=3)
+    parts = {type(part).__name__: [v.name for v in part.variables] for part in fit.model.emission.parts}
+    assert parts == {
+        "GaussianEmission": ["count"], "CategoricalEmission": ["word"], "GaussianMixtureEmission": ["x", "y"],
+    }  # fmt: skip
+    climbs(fit)
+    table = pb.models.CategoricalEmission([[0.6, 0.2, 0.2], [0.1, 0.1, 0.8]], pb.Variable("word", WORDS))
+    begun = hmm(frame[["word", "x"]], 2, emission={"word": table, "x": "gaussian"}, max_steps=0).model.emission
+    assert next(part for part in begun.parts if part.variables[0].name == "word") == table
+    told = pb.TableCPD("word", [[0.6, 0.2, 0.2], [0.1, 0.1, 0.8]], ["state"], states=WORDS)
+    assert hmm(frame[["word"]], 2, emission=told, max_steps=0).model.emission.table.tolist() == table.table.tolist()
+    with pytest.raises(InvalidArgument, match="says nothing of the column 'x'"):
+        hmm(frame[["word", "x"]], 2, emission={"word": "categorical"})
+    with pytest.raises(InvalidArgument, match=r"names 'wrd', which is no column. Did you mean 'word'"):
+        hmm(frame[["word"]], 2, emission={"wrd": "categorical"})
+    with pytest.raises(InvalidArgument, match="'x' holds numbers"):
+        hmm(frame[["x"]], 2, emission="categorical")
+    with pytest.raises(InvalidArgument, match=r"emission='gausian'.*Did you mean 'gaussian'"):
+        hmm(frame[["x"]], 2, emission={"x": "gausian"})
+
+
+def test_the_order_of_sequences_changes_nothing():
+    """Also where there are many maxima: starts are drawn for sequences in an order of their own."""
+    rng = np.random.default_rng(2)
+    sequences = [word_model(rng, 3).sample(int(rng.integers(3, 15)), seed=rng)[["observation"]] for _ in range(8)]
+    one = hmm(sequences, 3, seed=4, max_steps=60)
+    for _ in range(3):
+        rng.shuffle(sequences)
+        other = hmm(sequences, 3, seed=4, max_steps=60)
+        assert other.model == one.model
+        assert other.log_likelihood == one.log_likelihood
+
+
+def test_no_rows_and_rows_that_tell_nothing():
+    """Without a row there is an error; rows of gaps leave what was drawn, and a state or a step alone will do."""
+    for empty in ({"x": []}, [], pd.DataFrame({"x": pd.Series(dtype=float)})):
+        with pytest.raises(pb.PlausibleError, match=r"no rows|no column"):
+            hmm(empty, 2)
+    start = word_model(np.random.default_rng(0))
+    with pytest.raises(InvalidArgument, match="no rows"):
+        hmm({"observation": []}, start=start)
+    fit = hmm({"observation": [None, None, None]}, start=start)
+    assert fit.log_likelihood == pytest.approx(0.0)
+    np.testing.assert_allclose(fit.model.emission.table, start.emission.table)
+    single = hmm(["a", "b", "a"], 1)
+    np.testing.assert_allclose(single.model.emission.table, [[2 / 3, 1 / 3]])
+    assert hmm([["a"], ["b"], []], 2, max_steps=5).log_likelihood <= 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from plausible.base.arrays import Floats
@@ -10,12 +12,13 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.learn.mixtures.em import MixtureProblem, best_mixture, expect
 from plausible.learn.mixtures.model import MixtureKind, MixtureSpace
-from plausible.learn.sequences.emission_learners import EmissionRules, learner_of
+from plausible.learn.sequences.emission_learner import EmissionRules
+from plausible.learn.sequences.emission_learners import learner_of
+from plausible.learn.sequences.hmm_form import HMMForm
 from plausible.models.sequences.emissions import CategoricalEmission, Emission, ProductEmission
-from plausible.models.sequences.gaussian_emissions import COVARIANCES, GaussianEmission, GaussianMixtureEmission
+from plausible.models.sequences.gaussian_emissions import GaussianMixtureEmission
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 from plausible.search.run import Stops
-from plausible.variables import Variable
 
 #: How shares of states are drawn.
 STARTS = ("mixture", "random")
@@ -23,49 +26,9 @@ STARTS = ("mixture", "random")
 _MIXTURE_ROWS, _MIXTURE_STEPS = 5_000, 50
 
 
-def blank_emission(
-    columns: list[Variable], num_states: int, kind: str | None, covariance: str, num_components: int
-) -> Emission:
-    """An emission for columns, with numbers that nothing has been learned of."""
-    if covariance not in COVARIANCES:
-        raise InvalidArgument(f"covariance={covariance!r}: expected one of {', '.join(COVARIANCES)}.")
-    if kind not in (None, "categorical", "gaussian", "gaussian-mixture"):
-        raise InvalidArgument(
-            f"emission={kind!r}: expected 'categorical', 'gaussian', 'gaussian-mixture' or an emission to start from."
-        )
-    numbers = [variable.name for variable in columns if variable.is_continuous]
-    parts: list[Emission] = [
-        CategoricalEmission(np.full((num_states, variable.num_states), 1 / variable.num_states), variable)
-        for variable in columns
-        if not variable.is_continuous
-    ]
-    if numbers:
-        size = len(numbers)
-        unit = np.broadcast_to(np.eye(size), (num_states, size, size))
-        if kind == "gaussian-mixture" or num_components > 1:
-            weights = np.full((num_states, num_components), 1 / num_components)
-            means, several = (
-                np.zeros((num_states, num_components, size)),
-                np.repeat(unit[:, None], num_components, axis=1),
-            )
-            tied = several[0, 0] if covariance == "tied" else several
-            parts.append(GaussianMixtureEmission(weights, means, tied, numbers, covariance=covariance))
-        else:
-            tied = unit[0] if covariance == "tied" else unit
-            parts.append(GaussianEmission(np.zeros((num_states, size)), tied, numbers, covariance=covariance))
-    if not parts:
-        raise InvalidArgument("The rows have no column of observations to learn from.")
-    return parts[0] if len(parts) == 1 else ProductEmission(parts)
-
-
-def started(
-    model: HiddenMarkovModel,
-    sequences: Sequences,
-    method: str,
-    rules: EmissionRules,
-    rng: np.random.Generator,
-) -> HiddenMarkovModel:
+def started(form: HMMForm, method: str, rules: EmissionRules, rng: np.random.Generator) -> HiddenMarkovModel:
     """The model with emissions learned from shares of states that are drawn, and transitions near uniform."""
+    model, sequences, given = form
     if method not in STARTS:
         raise InvalidArgument(f"start={method!r}: expected one of {', '.join(STARTS)}, or a model.")
     num_states = model.num_states
@@ -76,7 +39,7 @@ def started(
         lost = shares.sum(axis=1) == 0
         shares[lost] = told[lost]
         shares /= shares.sum(axis=1, keepdims=True)
-    emission = _emission_of(model.emission, sequences, shares, rules, rng)
+    emission = _emission_of(model.emission, given, sequences, shares, rules, rng)
     stay = (
         0.5 / num_states + 0.5 * np.eye(num_states)
         if method == "mixture"
@@ -89,11 +52,18 @@ def started(
 
 
 def _emission_of(
-    emission: Emission, sequences: Sequences, shares: Floats, rules: EmissionRules, rng: np.random.Generator
+    emission: Emission,
+    given: Sequence[Emission],
+    sequences: Sequences,
+    shares: Floats,
+    rules: EmissionRules,
+    rng: np.random.Generator,
 ) -> Emission:
     """The emission that shares of states at each step make; tables are kept away from zero and from each other."""
+    if any(emission is part for part in given):
+        return emission
     if isinstance(emission, ProductEmission):
-        return ProductEmission(_emission_of(part, sequences, shares, rules, rng) for part in emission.parts)
+        return ProductEmission(_emission_of(part, given, sequences, shares, rules, rng) for part in emission.parts)
     rows = emission.observed(sequences)
     sums = np.zeros((rows.num_rows, emission.num_states))
     np.add.at(sums, rows.row_of, shares)

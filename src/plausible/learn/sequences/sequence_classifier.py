@@ -14,15 +14,17 @@ from plausible.base.options import generator_of
 from plausible.data.sequences import Sequences
 from plausible.errors import InvalidArgument
 from plausible.learn.classifiers.estimator import Estimator, read_classes
-from plausible.learn.sequences.baum_welch import HMMProblem, inferred_rows
+from plausible.learn.sequences.baum_welch import HMMProblem
 from plausible.learn.sequences.chains_of_order import chain_of
-from plausible.learn.sequences.emission_learners import EmissionRules
-from plausible.learn.sequences.hmm_starts import blank_emission, started
+from plausible.learn.sequences.emission_learner import EmissionRules
+from plausible.learn.sequences.hmm_form import EmissionForm, HMMForm, blank_model, inferred_rows
+from plausible.learn.sequences.hmm_starts import started
 from plausible.learn.sequences.priors import HMMPrior
-from plausible.models.sequences.emissions import OBSERVATION
+from plausible.models.sequences.emissions import OBSERVATION, STATE
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 from plausible.models.sequences.hidden_state_model import by_column
 from plausible.search.run import Stops, best_run
+from plausible.variables import Variable
 
 
 class SequenceClassifier(Estimator):
@@ -77,7 +79,7 @@ class SequenceClassifier(Estimator):
         if self.kind not in ("hmm", "chain"):
             raise InvalidArgument(f"kind={self.kind!r}: expected 'hmm' or 'chain'.")
         classes = read_classes(y, {})
-        sequences = inferred_rows(list(X), {}, (None, None, "refuse"), None)
+        sequences = inferred_rows(list(X), {}, {}, EmissionForm())
         if sequences.num_sequences != len(classes.codes):
             raise InvalidArgument(f"X has {sequences.num_sequences} sequences, but y has {len(classes.codes)} classes.")
         self.classes_ = classes.states
@@ -94,15 +96,15 @@ class SequenceClassifier(Estimator):
     def _learned(self, sequences: Sequences, rng: np.random.Generator) -> Any:
         if self.kind == "chain":
             return chain_of(sequences, self.order, self.pseudocount, 0.0)
-        count, cases = self.num_states, float(self.pseudocount)
-        uniform = np.full(count, 1 / count), np.full((count, count), 1 / count)
-        blank = blank_emission(list(self.variables_.values()), count, None, self.covariance, 1)
-        model = HiddenMarkovModel(*uniform, blank)
+        cases, state = float(self.pseudocount), Variable(STATE, self.num_states)
+        emission = EmissionForm(covariance=self.covariance).of_columns(list(self.variables_.values()), state)[0]
+        model = blank_model(state, emission)
         rules = EmissionRules(HMMPrior(cases, cases, cases, cases, 0.0, cases), 1e-6, ())
         problem = HMMProblem.of(model, sequences, rules)
         stops = Stops(1e-5, self.max_steps)
         starts = (
-            problem.init(started(model, sequences, "mixture", rules, own)) for own in rng.spawn(1 + self.restarts)
+            problem.init(started(HMMForm(model, sequences, ()), "mixture", rules, own))
+            for own in rng.spawn(1 + self.restarts)
         )
         return best_run(lambda begin, clock: problem.run(begin, stops, clock), starts)[0].state.model
 

@@ -60,8 +60,8 @@ class HiddenMarkovModel(HiddenStateModel):
     emission
         What the states let us see: a table with a row of symbols for each state; an emission such as
         `GaussianEmission`; a CPD with the state as a parent; or a mapping from columns to these, for several columns
-        that are independent given the state. A parent of a CPD such as "x[-1]" is the observation before; other parents
-        are inputs, columns of the rows.
+        that are independent given the state, unless CPDs have each other's columns as parents. A parent of a CPD such
+        as "x[-1]" is the column one step before; other parents are inputs, columns of the rows.
     states, symbols
         The names of states, and of the symbols of a table (of several tables a mapping from columns); by default
         0, 1, ...
@@ -71,7 +71,7 @@ class HiddenMarkovModel(HiddenStateModel):
     transition_input
         One or several variables whose states, in columns of the rows, choose the transitions into each step.
     first_emission
-        A CPD for the first step, where the emission depends on the step before.
+        The CPD, or the CPDs, of columns at the first step, where they depend on the step before.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class HiddenMarkovModel(HiddenStateModel):
         state: str = STATE,
         observation: str = OBSERVATION,
         transition_input: Variable | Sequence[Variable] = (),
-        first_emission: CPD | None = None,
+        first_emission: CPD | Sequence[CPD] | None = None,
     ) -> None:
         inputs = (transition_input,) if isinstance(transition_input, Variable) else tuple(transition_input)
         self.state, self.initial, self.transition = read_chain(initial, transition, states, state, inputs)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, ConditionalGaussianCPD, TableCPD
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
-from plausible.models.sequences.cpd_emissions import LAG, CPDEmission
+from plausible.models.sequences.cpd_emission_rows import LAG
+from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.emissions import Emission, ProductEmission
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 from plausible.models.sequences.reading_models import read_emission

@@ -10,7 +10,8 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import InvalidModel, UnknownState, counted
-from plausible.models.sequences.cpd_emissions import LAG, CPDEmission
+from plausible.models.sequences.cpd_emission_rows import LAG
+from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.emissions import OBSERVATION, CategoricalEmission, Emission, ProductEmission
 from plausible.models.sequences.gaussian_emissions import GaussianEmission, GaussianMixtureEmission
 from plausible.variables import State, Variable
@@ -85,19 +86,25 @@ def refuse_zero_rows(rows: Floats, parents: tuple[Variable, ...]) -> None:
         raise InvalidModel(f"The transitions from {named} are all zero.{_ABSORBING}")
 
 
-def read_emission(emission: Any, state: Variable, symbols: Any, observation: str, first: CPD | None = None) -> Emission:
-    """What states let us see, from a table, an emission, a CPD, or a mapping from columns to these."""
+def read_emission(
+    emission: Any,
+    state: Variable,
+    symbols: Any,
+    observation: str,
+    first: CPD | Iterable[CPD] | None = None,
+    inputs: Iterable[Variable] = (),
+) -> Emission:
+    """What states let us see, from a table, an emission, a CPD, or a mapping from columns to these.
+
+    `inputs` are columns that distributions may know by name only.
+    """
+    begun = {cpd.variable.name: cpd for cpd in ((first,) if isinstance(first, CPD) else first or ())}
     if isinstance(emission, Emission):
         found = emission
     elif isinstance(emission, CPD):
-        found = _of_cpd(emission, state, symbols, first)
+        found = _of_cpds([emission], state, begun, inputs)
     elif isinstance(emission, Mapping) and not all(state.has_state(key) for key in emission):
-        names = {name for key in emission for name in ((key,) if isinstance(key, str) else key)}
-        chosen = symbols if isinstance(symbols, Mapping) else dict.fromkeys(names, symbols)
-        parts = [
-            read_emission(_named(part, column), state, chosen.get(column), column, first)
-            for column, part in emission.items()
-        ]
+        parts = _parts(emission, state, symbols, begun, inputs)
         found = parts[0] if len(parts) == 1 else ProductEmission(parts)
     else:
         found = _of_table(emission, state, symbols, observation)
@@ -122,11 +129,42 @@ def _of_table(table: Any, state: Variable, symbols: Any, observation: str) -> Ca
     return CategoricalEmission(cpd.values, cpd.variable)
 
 
-def _of_cpd(cpd: CPD, state: Variable, symbols: Any, first: CPD | None) -> Emission:
-    """A CPD; a table of nothing but the state is a table."""
-    if isinstance(cpd, TableCPD) and cpd.parent_names == (state.name,):
-        return CategoricalEmission(cpd.bind({state.name: state}).values, cpd.variable)
-    return CPDEmission(cpd, state, (), first)
+def _parts(
+    emission: Mapping[Any, Any], state: Variable, symbols: Any, first: Mapping[str, CPD], inputs: Iterable[Variable]
+) -> list[Emission]:
+    """The emissions of columns; distributions of columns that depend on each other are one emission."""
+    chosen = symbols if isinstance(symbols, Mapping) else dict.fromkeys(emission, symbols)
+    cpds = {part.variable.name: part for part in emission.values() if isinstance(part, CPD)}
+    others = [
+        read_emission(_named(part, column), state, chosen.get(column), column)
+        for column, part in emission.items()
+        if not isinstance(part, CPD)
+    ]
+    wanted = {name.removesuffix(LAG) for cpd in cpds.values() for name in cpd.parent_names}
+    tables = {part.symbol.name: part for part in others if isinstance(part, CategoricalEmission)}
+    cpds |= {name: part.to_cpds(state)[0] for name, part in tables.items() if name in wanted}
+    kept = [part for part in others if not (isinstance(part, CategoricalEmission) and part.symbol.name in wanted)]
+    known = [*inputs, *(variable for part in kept for variable in part.variables)]
+    return [*kept, *(_of_cpds(group, state, first, known) for group in _connected(cpds))]
+
+
+def _connected(cpds: Mapping[str, CPD]) -> list[list[CPD]]:
+    """Distributions in groups that do not look at each other's columns."""
+    groups: list[list[str]] = []
+    for name, cpd in cpds.items():
+        near = {name, *(parent.removesuffix(LAG) for parent in cpd.parent_names)} & cpds.keys()
+        touched = [group for group in groups if near & set(group)]
+        groups = [group for group in groups if group not in touched]
+        groups.append(list(dict.fromkeys([*(each for group in touched for each in group), *sorted(near)])))
+    return [[cpd for name, cpd in cpds.items() if name in group] for group in groups]
+
+
+def _of_cpds(cpds: list[CPD], state: Variable, first: Mapping[str, CPD], known: Iterable[Variable] = ()) -> Emission:
+    """Distributions of columns; a table of nothing but the state is a table."""
+    begun = [first[cpd.variable.name] for cpd in cpds if cpd.variable.name in first]
+    if len(cpds) == 1 and not begun and isinstance(cpds[0], TableCPD) and cpds[0].parent_names == (state.name,):
+        return CategoricalEmission(cpds[0].bind({state.name: state}).values, cpds[0].variable)
+    return CPDEmission(cpds, state, known, begun)
 
 
 def _named(part: Any, column: Any) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.models.bayesian_network import BayesianNetwork
-from plausible.models.sequences.cpd_emissions import LAG, CPDEmission
+from plausible.models.sequences.cpd_emission_rows import LAG
+from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.emissions import Emission, ProductEmission
 from plausible.variables import Variable
 
@@ -39,9 +40,7 @@ def emission_cpds(emission: Emission, state: Variable, *, is_first: bool) -> tup
     """The distributions of what is observed at the first step, or at later ones."""
     if isinstance(emission, ProductEmission):
         return tuple(cpd for part in emission.parts for cpd in emission_cpds(part, state, is_first=is_first))
-    if isinstance(emission, CPDEmission) and is_first and emission.first is not None:
-        return (emission.first,)
-    return emission.to_cpds(state)
+    return emission.at(is_first) if isinstance(emission, CPDEmission) else emission.to_cpds(state)
 
 
 def at(variable: Variable, t: int) -> Variable:
