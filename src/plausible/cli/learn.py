@@ -105,7 +105,7 @@ def run_learn(
     markov: Annotated[
         bool,
         option(
-            "An undirected network: --method is l1, chow-liu, tests, greedy or neighbourhood; --graph 'A - B - C'.",
+            "An undirected network: --method l1, chow-liu, chordal, tests, greedy, neighbourhood; --graph 'A - B - C'.",
             "--markov",
         ),
     ] = False,

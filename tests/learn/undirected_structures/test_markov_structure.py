@@ -17,6 +17,8 @@ from plausible.learn.independence.independence_test import DSeparationOracle, Qu
 from plausible.learn.undirected.objectives import Pseudolikelihood
 from plausible.learn.undirected_structures.pair_sums import PairwisePseudolikelihood
 
+METHODS = ["l1", "chow-liu", "chordal", "neighbourhood", "tests", "greedy"]
+
 
 def ising_rows(seed=0, num_rows=400, edges=(("A", "B"), ("B", "C"), ("C", "D"), ("D", "A")), names="ABCDE", weight=0.8):
     """Rows of ±-coupled binary variables, drawn by enumeration."""
@@ -350,7 +352,7 @@ def test_gains_are_what_one_table_or_feature_adds_alone():
     assert gains["odd"].gradient == pytest.approx(100 * abs(((empirical - table) * odd).sum()), abs=1e-8)
 
 
-@pytest.mark.parametrize("method", ["l1", "chow-liu", "neighbourhood", "tests", "greedy"])
+@pytest.mark.parametrize("method", METHODS)
 def test_required_and_forbidden_edges_are_kept(method):
     """An edge that must be there is, one that must not is not, and degenerate columns do no harm."""
     frame = ising_rows(8, 200).assign(K="only")
@@ -361,7 +363,7 @@ def test_required_and_forbidden_edges_are_kept(method):
     assert math.isfinite(found.fit.log_likelihood)
 
 
-@pytest.mark.parametrize("method", ["l1", "chow-liu", "neighbourhood", "tests", "greedy"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("frame", [pd.DataFrame({"A": [0, 1]}), pd.DataFrame({"A": [0], "B": [1]})], ids=["one", "row"])
 def test_hardly_any_data_leave_no_edge(method, frame):
     """One variable, or one row."""
@@ -492,9 +494,6 @@ def test_ids_are_left_out_of_a_search_unless_they_are_named():
     rows = pd.DataFrame(rng.integers(0, 2, (60, 2)), columns=["a", "b"]).assign(id=[f"row {i}" for i in range(60)])
     with pytest.warns(pb.PlausibleWarning, match="id"):
         assert list(pb.learn.markov_structure(rows, "chow-liu").graph.nodes) == ["a", "b"]
-
-
-METHODS = ["l1", "chow-liu", "neighbourhood", "tests", "greedy"]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -30,6 +30,9 @@ from plausible.learn.undirected.priors import LaplacePrior as LaplacePrior
 from plausible.learn.undirected.priors import PseudoData as PseudoData
 from plausible.learn.undirected.priors import WeightPrior as WeightPrior
 from plausible.learn.undirected.sampled import SampledLikelihood as SampledLikelihood
+from plausible.learn.undirected.weight_draws import WeightDraws as WeightDraws
+from plausible.learn.undirected.weight_draws import WeightState as WeightState
+from plausible.learn.undirected.weight_draws import sample_weights as sample_weights
 
 # What a stub imports under another name is not passed on; what it assigns is.
 crf = _learn_crf

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Request, in_order
 from plausible.errors import InvalidArgument
@@ -54,15 +54,20 @@ def pair_gains(task: Task, pairs: Iterable[Pair], *, is_penalized: bool) -> dict
             table = np.asarray(counts, dtype=float)
             free = (table.shape[0] - 1) * (table.shape[1] - 1)
             price = 0.5 * free * np.log(max(task.total, 1.0)) if is_penalized else 0.0
-            gains[frozenset((first, second))] = _log_ratio(table) - price
+            gains[frozenset((first, second))] = log_ratio(table[:, None, :]) - price
     return gains
 
 
-def _log_ratio(table: Any) -> float:
-    """Σ counts · log of joint over product of margins."""
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True)
+def log_ratio(table: Floats) -> float:
+    """M I(x; y | s) of counts with axes (x, s, y): Σ counts · log P(x, y | s) / (P(x | s) P(y | s)).
+
+    >>> round(log_ratio(np.array([[[2.0, 0.0]], [[0.0, 2.0]]])), 4)    # four rows, one bit each
+    2.7726
+    """
+    expected = table.sum(axis=2, keepdims=True) * table.sum(axis=0, keepdims=True)
+    totals = np.broadcast_to(table.sum(axis=(0, 2), keepdims=True), table.shape)
     live = table > 0
-    return float((table[live] * np.log(table[live] * table.sum() / expected[live])).sum())
+    return float((table[live] * np.log(table[live] * totals[live] / expected[live])).sum())
 
 
 def screened(task: Task, num_candidates: int) -> Task:

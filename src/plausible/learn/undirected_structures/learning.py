@@ -11,6 +11,7 @@ from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, suggestion
 from plausible.inference.budget import Budget
+from plausible.learn.undirected_structures.chordal import learn_chordal
 from plausible.learn.undirected_structures.edge_tests import learn_by_tests
 from plausible.learn.undirected_structures.forest import learn_forest, screened
 from plausible.learn.undirected_structures.greedy import learn_greedy
@@ -51,6 +52,9 @@ def learn_markov_structure(
                      pair's weights)
     "chow-liu"       the forest of greatest likelihood, by mutual information, counted in closed form (`score="bic"`
                      leaves out edges that BIC does not want, "likelihood" none)
+    "chordal"        a graph of treewidth at most `max_treewidth` (2) without cycles that lack a chord: edges are added
+                     and taken away one by one while a `score` as above rises. Every table is counted, so no inference
+                     is needed, and the network answers at a price that is known before
     "neighbourhood"  a penalised (multinomial) logistic regression of each variable on all others, solved together by
                      matrix products; an edge where both ends want it, or with `rule="or"` one (`strength`, the same
                      for all; or a path as above, from which each variable takes the one that an extended BIC with
@@ -97,7 +101,8 @@ def learn_markov_structure(
     ----------
     Lee, Ganapathi & Koller (2006), Efficient structure learning of Markov networks using L1-regularization; Wainwright,
     Ravikumar & Lafferty (2006), High-dimensional graphical model selection using l1-regularized logistic regression;
-    Chow & Liu (1968); Koller & Friedman (2009), §20.7.
+    Chow & Liu (1968); Deshpande, Garofalakis & Jordan (2001),
+    Efficient stepwise selection in decomposable models; Koller & Friedman (2009), §20.7.
 
     Examples
     --------
@@ -127,6 +132,7 @@ def learn_markov_structure(
 METHODS: Mapping[str, Callable[..., MarkovStructure]] = {
     "l1": learn_l1,
     "chow-liu": learn_forest,
+    "chordal": learn_chordal,
     "neighbourhood": learn_neighbourhoods,
     "tests": learn_by_tests,
     "greedy": learn_greedy,
