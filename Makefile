@@ -12,7 +12,7 @@ PORTABLE := $(addprefix src/plausible/,causal cpds decisions factors inference l
 	tests/utilities/test_regret.py tests/learn/confidence/test_bootstrap.py tests/learn/gradients/test_curvature.py \
 	tests/learn/incomplete_structures/test_rescoring.py tests/learn/undirected/test_markov.py
 
-.PHONY: run test test-interpreted test-slow test-portable mutants check bench clean
+.PHONY: run test test-interpreted test-slow test-portable mutants check bench docs clean
 
 run: .venv/installed
 	$(BIN)/plausible demo
@@ -54,8 +54,14 @@ bench: .venv/installed-dev
 	$(BIN)/pip install --quiet --no-deps "dowhy>=0.14"  # it asks for an older SciPy than it needs
 	$(BIN)/python -m benchmarks
 
+# The site, in build/site. It asks nothing of other hosts, and a link that leads nowhere ends the build.
+docs: .venv/installed-dev
+	$(BIN)/pip install --quiet -e ".[docs]"
+	$(BIN)/python docs/make_site.py
+	$(BIN)/zensical build --strict
+
 clean:
-	rm -rf .venv .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf .venv .mutants .cache build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:

@@ -80,9 +80,13 @@ def reference() -> str:
         sections.append(f"## {title}: `pb.{room}`\n")
         sections += _groups(room, [name for name in module.__all__ if name not in {*folders, *of_folders}])
         for name, folder in folders.items():
-            topic = _first_paragraph(folder.__doc__ or "").removesuffix(".")
-            sections += [f"### {topic}: `pb.{room}.{name}`\n", *_groups(room, folder.__all__)]
+            sections += [f"### {title_of(folder.__doc__)}: `pb.{room}.{name}`\n", *_groups(room, folder.__all__)]
     return "\n".join(sections)
+
+
+def title_of(docstring: str | None) -> str:
+    """What a file or folder is for, as a heading."""
+    return _first_paragraph(docstring or "").removesuffix(".")
 
 
 def _everyday() -> Iterator[str]:
@@ -132,27 +136,32 @@ def _name_in(line: str) -> str:
 
 def _heading(thing: Any, room: str) -> str:
     home = getattr(inspect.getmodule(getattr(inspect.unwrap(thing), "__code__", thing)), "__name__", "")
-    if not _is_described(thing):
+    if not is_described(thing):
         home = f"plausible.{room}"
-    return _first_paragraph(inspect.getdoc(import_module(home)) or "").removesuffix(".")
+    return title_of(inspect.getdoc(import_module(home)))
 
 
 def _line(room: str, name: str, thing: Any) -> str:
+    full = full_name(room, name, thing)
+    described = _first_paragraph(inspect.getdoc(thing) or "") if is_described(thing) else _kind(thing)
+    return f"- `{full}{call_of(full, thing)}`: {described}"
+
+
+def full_name(room: str, name: str, thing: Any) -> str:
+    """The shortest name under which users find it."""
     is_short = getattr(plausible, name, None) is thing and name in plausible.__all__
-    full = f"pb.{name}" if is_short else f"pb.{room}.{name}"
-    described = _first_paragraph(inspect.getdoc(thing) or "") if _is_described(thing) else _kind(thing)
-    return f"- `{full}{_call(full, thing)}`: {described}"
+    return f"pb.{name}" if is_short else f"pb.{room}.{name}"
 
 
-def _call(name: str, thing: Any) -> str:
+def call_of(name: str, thing: Any, width: int = WIDTH) -> str:
     """The parameters in parentheses, without annotations; nothing for errors, protocols and what is not called."""
     is_kind = inspect.isclass(thing) and (issubclass(thing, Exception) or getattr(thing, "_is_protocol", False))
-    if not _is_described(thing) or is_kind or inspect.isabstract(thing):
+    if not is_described(thing) or is_kind or inspect.isabstract(thing):
         return ""
     words = _words(inspect.signature(thing).parameters.values())
     cuts = ([*words[:shown], "..."] for shown in reversed(range(len(words))))
     calls = [f"({', '.join(call)})" for call in (words, *cuts)]
-    return next((call for call in calls if len(name) + len(call) <= WIDTH), "(...)")
+    return next((call for call in calls if len(name) + len(call) <= width), "(...)")
 
 
 def _words(parameters: Iterable[inspect.Parameter]) -> list[str]:
@@ -173,7 +182,7 @@ def _default(parameter: inspect.Parameter) -> str:
     return f"={text}" if len(text) <= MAX_DEFAULT and not text.startswith("<") else "=..."
 
 
-def _is_described(thing: Any) -> bool:
+def is_described(thing: Any) -> bool:
     """Whether this is a class or a function of the library; other public names are data and aliases of types."""
     is_own = str(getattr(thing, "__module__", "")).startswith("plausible")
     return is_own and (inspect.isclass(thing) or inspect.isroutine(thing))

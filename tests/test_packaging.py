@@ -18,7 +18,7 @@ import plausible
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 #: Extras for those who work on the library itself.
-FOR_DEVELOPERS = {"bench", "dev"}
+FOR_DEVELOPERS = {"bench", "dev", "docs"}
 
 
 def test_the_version_is_the_same_wherever_it_stands():

@@ -100,10 +100,10 @@ def test_a_call_is_written_as_it_is_made(maker):
     def study(a, /, b, *, c=1, d="x" * 50, e=print, **more): ...
 
     study.__module__ = "plausible.study"
-    assert maker._call("pb.study", study) == "(a, b, *, c=1, d=..., e=..., **more)"
-    assert maker._call("pb." + "s" * 75, study) == "(a, b, ...)"
-    assert maker._call("pb." + "s" * 85, study) == "(...)"
-    assert maker._call("pb.errors.InvalidArgument", plausible.errors.InvalidArgument) == ""
+    assert maker.call_of("pb.study", study) == "(a, b, *, c=1, d=..., e=..., **more)"
+    assert maker.call_of("pb." + "s" * 75, study) == "(a, b, ...)"
+    assert maker.call_of("pb." + "s" * 85, study) == "(...)"
+    assert maker.call_of("pb.errors.InvalidArgument", plausible.errors.InvalidArgument) == ""
     page = maker.reference()
     assert "- `pb.decisions.utility_tornado(diagram, amount=0.1, numbers=None, evidence=None, ...)`:" in page
 
