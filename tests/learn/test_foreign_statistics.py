@@ -7,11 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+from plausible.cpds import TableCPD
 from plausible.data.moments import FamilyMoments
 from plausible.data.statistics import Statistics, counted_each
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import NotSupported
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.inference import TreeReweightedBP
 from plausible.learn.confidence.exact_posterior import enumerate_posterior
 from plausible.learn.constraint_based.blanket_structure import markov_blanket, structure_from_blankets
@@ -25,12 +26,15 @@ from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.penalized import conditional_entropy
 from plausible.learn.scores.reading import SCORES, read_score
 from plausible.learn.structure_methods import METHODS
+from plausible.learn.undirected.graphical_lasso import covariance_selection, graphical_lasso
 from plausible.learn.undirected.learning import learn_markov
 from plausible.learn.undirected.margin import MaxMargin
 from plausible.learn.undirected.objectives import ConditionalLikelihood
 from plausible.learn.undirected.priors import GaussianPrior, GroupPrior, LaplacePrior, PseudoData
 from plausible.learn.undirected.sampled import SampledLikelihood
+from plausible.learn.undirected_structures.learning import learn_markov_structure
 from plausible.models import BayesianNetwork
+from plausible.variables import Variable
 
 
 class PlainStatistics(Statistics):
@@ -83,6 +87,23 @@ class PlainStatistics(Statistics):
         scatters = [(part - part.mean(axis=0)).T @ (part - part.mean(axis=0)) for part in rows]
         codes = np.array(states, dtype=np.int64).reshape(len(states), len(discrete))
         return FamilyMoments(codes, sizes, sizes, np.array([part.mean(axis=0) for part in rows]), np.array(scatters))
+
+
+class PlainRows(PlainStatistics):
+    """The same where somebody keeps the rows, too."""
+
+    def __init__(self, table):
+        plain = _foreign(table)
+        super().__init__(plain.variables, plain._rows, plain.total, plain._set)
+        self._table = table
+
+    @property
+    def table(self):
+        return self._table
+
+    def with_variables(self, variables):
+        known = {name: variable for name, variable in variables.items() if name in self.variables}
+        return PlainRows(Table.read(self._table, known))
 
 
 def _foreign(table):
@@ -281,3 +302,74 @@ def test_complete_data_are_counted_once_whatever_many_steps_follow():
     fit = learn_markov(FIELD_SCOPES, foreign, prior=GaussianPrior(1.0), tolerance=1e-9)
     assert fit.num_steps > 5
     assert foreign.num_batches == 1
+
+
+def test_sparse_precision_matrices_are_learned_from_moments():
+    """The same matrices, whether of one penalty, of a path by the extended BIC, or with the zeros of a graph."""
+    table, foreign = _pair("numbers")
+    for learn in (
+        lambda data: graphical_lasso(data, 0.1),
+        lambda data: graphical_lasso(data, None),
+        lambda data: covariance_selection("z - x; z - y; z - w", data),
+    ):
+        expected, found = learn(table), learn(foreign)
+        np.testing.assert_allclose(found.precision, expected.precision, rtol=1e-6, atol=1e-9)
+        assert found.log_likelihood == pytest.approx(expected.log_likelihood)
+        assert found.graph == expected.graph
+
+
+def test_held_out_rows_choose_a_penalty_wherever_rows_are():
+    """Cross-validation asks the statistics for rows, not what kind of statistics they are."""
+    table, foreign = _pair("numbers")
+    expected, found = (
+        graphical_lasso(data, [0.5, 0.05, 0.01], choose="cross-validation", seed=0)
+        for data in (table, PlainRows(table.table))
+    )
+    assert [point.score for point in found.path] == pytest.approx([point.score for point in expected.path])
+    assert len({point.score for point in found.path}) == 3
+    with pytest.raises(NotSupported, match=r"PlainStatistics has no rows.*give a table"):
+        graphical_lasso(foreign, [0.5, 0.01], choose="cross-validation")
+
+
+STRUCTURES = {
+    "l1": {"num_strengths": 6},
+    "chow-liu": {},
+    "tests": {"max_degree": 2},
+    "greedy": {},
+}
+
+
+@pytest.mark.parametrize("method", STRUCTURES)
+def test_graphs_of_markov_networks_are_learned_from_counts(method):
+    """Searches, forests and tests find the graph that they find in the table."""
+    table, foreign = _pair("states")
+    expected = learn_markov_structure(table, method, **STRUCTURES[method])
+    found = learn_markov_structure(foreign, method, **STRUCTURES[method])
+    assert set(map(frozenset, found.graph.edges)) == set(map(frozenset, expected.graph.edges)) != set()
+
+
+def test_regressions_of_each_variable_on_all_others_ask_for_rows():
+    """The one way to a graph that looks at rows refuses statistics without them, by name."""
+    with pytest.raises(NotSupported, match=r"PlainStatistics has no rows.*give a table"):
+        learn_markov_structure(_pair("states")[1], "neighbourhood", strength=0.05)
+
+
+def test_states_of_a_network_are_read_wherever_rows_are():
+    """Parameters for a network that knows more states, in another order, than the data: from rows, else refused."""
+    table, foreign = _pair("states")
+    more = Variable("d", [1, 0, 2])
+    known = BayesianNetwork(TableCPD(more, [0.2, 0.3, 0.5]))
+    expected, found = (fit_parameters(known, data).network for data in (table, PlainRows(table.table)))
+    assert expected.variables["d"] == more
+    np.testing.assert_allclose(found.cpd("d").to_table().values, expected.cpd("d").to_table().values)
+    ones = (np.asarray(_states()["d"]) == 1).mean()
+    np.testing.assert_allclose(found.cpd("d").to_table().values, [ones, 1 - ones, 0])
+    with pytest.raises(InvalidArgument, match=r"'d' has the states \[0, 1\] in the data, but \[1, 0, 2\]"):
+        fit_parameters(known, foreign)
+
+
+@pytest.mark.parametrize("penalty", ["ebic", [0.1, "0.2"], [], -1.0, [float("nan")]])
+def test_penalties_that_are_no_numbers_are_refused_by_name(penalty):
+    """The error names the argument, not the conversion that failed."""
+    with pytest.raises(InvalidArgument, match="penalty="):
+        graphical_lasso(_pair("numbers")[1], penalty)

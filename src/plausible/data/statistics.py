@@ -124,6 +124,19 @@ class Statistics(ABC):
         """The rows themselves, for what can't do without; refused where there are none at hand."""
         raise NotSupported(f"{type(self).__name__} has no rows, which this needs: give a table, not its statistics.")
 
+    def with_variables(self, variables: Mapping[str, Variable]) -> Statistics:
+        """The same rows by the states of these variables, as far as there are any of their names.
+
+        By default refused where the states differ: one that has its rows reads them again.
+        """
+        for name in self.variables.keys() & variables.keys():
+            if (here := self.variables[name]) != variables[name]:
+                raise InvalidArgument(
+                    f"{name!r} has the states {list(here.states)} in the data, but {list(variables[name].states)} in "
+                    "the network. Count the data by the states of the network."
+                )
+        return self
+
     @abstractmethod
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
         """How often the joint states of families occur: for each request the counts of its families, by shape.

@@ -264,6 +264,13 @@ class TableStatistics(Statistics):
         """Name -> how many cells of it are missing."""
         return self._table.missing
 
+    def with_variables(self, variables: Mapping[str, Variable]) -> TableStatistics:
+        """The same rows, read again where they have other states."""
+        known = {name: variable for name, variable in variables.items() if name in self.variables}
+        if all(self.variables[name] == variable for name, variable in known.items()):
+            return self
+        return TableStatistics(Table.read(self._table, known), num_threads=self._num_threads)
+
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
         """For each request the counts of its families, by shape; many requests are shared out among threads."""
         if self._num_threads < 2 or len(requests) < 2 * self._num_threads or self._table.num_rows < _FEW_ROWS:

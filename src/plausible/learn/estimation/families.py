@@ -64,19 +64,14 @@ def read_families(graph: object, data: DataLike, *networks: object) -> Families:
     dag = graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)
     stated = [network.variables for network in (*networks, graph) if isinstance(network, BayesianNetwork)]
     known = {name: variable for each in stated for name, variable in each.items() if name in dag}
-    if isinstance(data, TableStatistics) and any(data.variables.get(name) != known[name] for name in known):
-        data = data.table
-    statistics = data if isinstance(data, Statistics) else TableStatistics(_read(data, known, dag))
+    if isinstance(data, Statistics):
+        statistics = data.with_variables(known)
+    else:
+        statistics = TableStatistics(_read(data, known, dag))
     there = statistics.variables
     for node in dag.nodes:
         if node not in there:
             raise UnknownVariable.named(node, there, "the data")
-        here, wanted = there[str(node)], known.get(str(node), there[str(node)])
-        if here != wanted:
-            raise InvalidArgument(
-                f"{node!r} has the states {list(here.states)} in the data, but {list(wanted.states)} in the network. "
-                "Read the table with variables=network.variables."
-            )
     names = [str(node) for node in dag.nodes]
     parents = {name: tuple(map(str, dag.parents(name))) for name in names}
     if isinstance(graph, BayesianNetwork):

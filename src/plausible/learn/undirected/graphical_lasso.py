@@ -15,7 +15,7 @@ from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed, check_count, check_flag, generator_of
 from plausible.base.records import Result, record
 from plausible.data.table_statistics import DataLike
-from plausible.errors import InvalidArgument, NotSupported, counted
+from plausible.errors import InvalidArgument, counted
 from plausible.factors.definite import LOG_2PI, definite
 from plausible.factors.gaussian import GaussianFactor
 from plausible.graphs import UndirectedGraph
@@ -296,11 +296,10 @@ def _held_out(
 ) -> list[float]:
     """Minus the log-likelihood of a row that was held out, for each penalty."""
     check_count("num_folds", num_folds, 2)
-    if source.table is None:
-        raise NotSupported('choose="cross-validation" needs rows, not statistics: give them, or take "ebic".')
-    if source.table.num_rows < num_folds:
-        raise InvalidArgument(f"{num_folds} folds need as many rows at least; there are {source.table.num_rows}.")
-    folds = generator_of(seed).permutation(np.arange(source.table.num_rows) % num_folds)
+    num_rows = source.table.num_rows
+    if num_rows < num_folds:
+        raise InvalidArgument(f"{num_folds} folds need as many rows at least; there are {num_rows}.")
+    folds = generator_of(seed).permutation(np.arange(num_rows) % num_folds)
     losses = np.zeros(len(penalties))
     for fold in range(num_folds):
         learned, held = source.rows(folds != fold), source.rows(folds == fold)

@@ -35,7 +35,7 @@ class Source:
     mean: Floats
     covariance: Floats
     num_rows: float  # nan where that is not known
-    table: Table | None
+    statistics: Statistics | None  # none of a covariance matrix
 
     @classmethod
     def read(cls, data: DataLike | None, covariance: ArrayLike | None, num_rows: float | None) -> Source:
@@ -57,20 +57,19 @@ class Source:
             )
         if not statistics.continuous:
             raise InvalidArgument("There are no columns of numbers.")
-        table = None if not isinstance(statistics, TableStatistics) else statistics.table
         with np.errstate(over="ignore", invalid="ignore"):  # told below
             moments = statistics.moments(statistics.continuous[0])
-        return cls._of(tuple(statistics.continuous), moments, table)
+        return cls._of(tuple(statistics.continuous), moments, statistics)
 
     @classmethod
-    def _of(cls, names: tuple[str, ...], moments: Moments, table: Table | None) -> Source:
+    def _of(cls, names: tuple[str, ...], moments: Moments, statistics: Statistics | None) -> Source:
         if not moments.weight > 0:
             raise InvalidArgument("There are no rows.")
         covariance = moments.scatter / moments.weight
         if not np.isfinite(covariance).all():
             name = names[int(np.argmin(np.isfinite(covariance.diagonal())))]
             raise InvalidArgument(f"The variance of {name!r} is too large for a number: divide the column by its size.")
-        return cls(names, moments.mean, covariance, moments.weight, table)
+        return cls(names, moments.mean, covariance, moments.weight, statistics)
 
     def part(self, names: Sequence[str]) -> Source:
         """What is known of some of the variables."""
@@ -82,11 +81,17 @@ class Source:
             self, names=tuple(names), mean=self.mean[places], covariance=self.covariance[np.ix_(places, places)]
         )
 
+    @property
+    def table(self) -> Table:
+        """The rows; refused where there are none."""
+        if self.statistics is None:
+            raise NotSupported("This needs rows: give data, not covariance=.")
+        return self.statistics.table
+
     def rows(self, chosen: Any) -> Source:
         """What is known of some of the rows."""
-        assert self.table is not None
         table = self.table.take(chosen)
-        return Source._of(self.names, Moments.of_rows(table.numbers, table.weights), table)
+        return Source._of(self.names, Moments.of_rows(table.numbers, table.weights), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +178,11 @@ def read_penalties(penalty: Any, source: Source, form: Form) -> list[float]:
         if not largest > 0:
             return [1.0]
         return [float(one) for one in np.geomspace(largest, _SMALLEST * largest, _NUM_PENALTIES)]
-    listed = [float(one) for one in penalty] if isinstance(penalty, (Sequence, np.ndarray)) else [penalty]
+    if isinstance(penalty, str):
+        raise InvalidArgument(
+            f"penalty={penalty!r} must be a number, several of them, or None for a path; choose= says which is best."
+        )
+    listed = list(penalty) if isinstance(penalty, Iterable) else [penalty]
     for one in listed:
         check_number("penalty", one, least=0)
     if not listed:
