@@ -1,17 +1,35 @@
-"""Write the pictures of docs/pictures.md and of the README, in docs/pictures.
+"""Write the pictures of the README, of docs/pictures.md and of the tutorials, in docs/pictures.
 
 Run it with `python docs/make_pictures.py` after the look of pictures has changed.
 """
 
 from __future__ import annotations
 
+from contextlib import chdir, redirect_stdout, suppress
+from doctest import DocTestParser
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import plausible as pb
 from plausible.plotting import Picture
 
-FOLDER = Path(__file__).with_name("pictures")
+FOLDER = Path(__file__).resolve().with_name("pictures")
 _YES_NO = ("no", "yes")
+
+
+# File -> a tutorial and the picture that it shows, made of what its examples define.
+_OF_TUTORIALS = {
+    "car.svg": ("first_network", "car.picture({'starts': 'no', 'lights': 'on'})"),
+    "customers.svg": ("from_csv_to_a_checked_model", "net.picture({'age': 'young', 'calls': 'many'})"),
+    "missing.svg": ("missing_data", "pb.DAG('ill -> cough; cough -> R_ill; ill -> R_ill').picture()"),
+    "school.svg": ("effect_from_a_graph", "graph.picture()"),
+    "greenhouse.svg": ("from_discovery_to_effect", "pag.graph.picture()"),
+    "used_car.svg": ("a_test_worth_its_price", "solution.picture()"),
+    "pump.svg": ("time_series", "pump.unroll(4).picture({'vibration[2]': 3.4, 'vibration[3]': 3.1})"),
+    "field.svg": ("markov_networks", "potatoes.picture(seen, focus='2_1')"),
+}
 
 
 def pictures() -> dict[str, Picture]:
@@ -22,6 +40,22 @@ def pictures() -> dict[str, Picture]:
         "rain.svg": _rain().picture({"umbrella[1]": "yes", "umbrella[2]": "yes"}),
         "oil.svg": pb.examples.load("oil").solve().picture(),
     }
+
+
+def pictures_of_tutorials() -> dict[str, Picture]:
+    """File -> picture; runs the tutorials."""
+    return {file: eval(source, _defined_in(page)) for file, (page, source) in _OF_TUTORIALS.items()}
+
+
+def _defined_in(page: str) -> dict[str, Any]:
+    """The names that the examples of a tutorial define; some examples are mistakes, on purpose."""
+    names: dict[str, Any] = {}
+    text = FOLDER.with_name("tutorials").joinpath(f"{page}.md").read_text(encoding="utf-8")
+    with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
+        for example in DocTestParser().get_examples(text):
+            with suppress(pb.PlausibleError):
+                exec(compile(example.source, page, "single"), names)
+    return names
 
 
 def _rain() -> pb.BayesianNetwork:
@@ -37,5 +71,5 @@ def _rain() -> pb.BayesianNetwork:
 
 
 if __name__ == "__main__":
-    for file, picture in pictures().items():
+    for file, picture in (pictures() | pictures_of_tutorials()).items():
         picture.save(FOLDER / file)

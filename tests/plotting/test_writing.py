@@ -159,10 +159,11 @@ def test_a_picture_tells_itself():
     assert all(before.kind != "node" or after.kind != "edge" for before, after in pairwise(picture.parts))
 
 
-def test_the_pictures_of_the_documentation_are_what_the_code_draws():
-    """Run `python docs/make_pictures.py` after a change of their look."""
+@pytest.mark.parametrize("maker", ["pictures", pytest.param("pictures_of_tutorials", marks=pytest.mark.slow)])
+def test_the_pictures_of_the_documentation_are_what_the_code_draws(maker):
+    """Run `python docs/make_pictures.py` after a change of their look, or of a tutorial."""
     spec = spec_from_file_location("make_pictures", DOCS / "make_pictures.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    for file, picture in module.pictures().items():
+    for file, picture in getattr(module, maker)().items():
         assert (DOCS / "pictures" / file).read_text(encoding="utf-8") == picture.svg, file

@@ -18,7 +18,7 @@ from plausible.base.method_names import own_methods
 from plausible.base.records import TextTable
 from plausible.cpds import CPD
 from plausible.data import encode_columns
-from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel, counted
+from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel, counted, shortened
 from plausible.factors import Factor, product
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import is_clique, maximal_cliques
@@ -277,7 +277,7 @@ def _flat(factors: Sequence[Factor | Iterable[Factor]]) -> tuple[Factor, ...]:
     checked: list[Factor] = []
     for number, factor in enumerate(listed):
         if not isinstance(factor, Factor):
-            raise InvalidModel(f"A MarkovNetwork is made of factors, not of {factor!r}.{_advice(factor)}")
+            raise InvalidModel(f"A MarkovNetwork is made of factors, not of {shortened(factor)}.{_advice(factor)}")
         if not (factor.min() >= 0 and factor.max() < math.inf):
             place = factor.argmin() if factor.min() < 0 else factor.argmax()
             raise InvalidModel(
