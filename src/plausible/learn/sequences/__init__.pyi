@@ -21,5 +21,6 @@ from plausible.learn.sequences.linear_dynamical_system import SystemProblem as S
 from plausible.learn.sequences.linear_dynamical_system import SystemState as SystemState
 from plausible.learn.sequences.linear_dynamical_system import linear_dynamical_system as linear_dynamical_system
 from plausible.learn.sequences.linear_dynamical_system import structural_system as structural_system
+from plausible.learn.sequences.online_hmm import OnlineHMM as OnlineHMM
 from plausible.learn.sequences.priors import HMMPrior as HMMPrior
 from plausible.learn.sequences.sequence_classifier import SequenceClassifier as SequenceClassifier

@@ -13,11 +13,13 @@ from plausible.base.tolerances import score_noise
 from plausible.data.sequences import Sequences
 from plausible.learn.sequences.emission_learner import EmissionLearner, EmissionRules, Statistics, pooled, sums_by_row
 from plausible.learn.sequences.emission_learners import learner_of
+from plausible.learn.sequences.hmm_gradient import gradient_step
 from plausible.learn.sequences.priors import log_dirichlet, map_rows
 from plausible.models.sequences import state_inference
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 from plausible.models.sequences.hidden_state_model import ObservedSteps
 from plausible.models.sequences.sequence_model import refuse_impossible
+from plausible.search.ascent import Ascent
 from plausible.search.run import CONVERGED, Clock, Run, Stops, iterate
 
 
@@ -38,17 +40,19 @@ class HMMState:
     expected: ExpectedStates
     log_likelihood: float  # of the rows
     value: float  # the objective: with the logarithm of the prior's density
+    memory: object = None  # what else the next step needs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HMMProblem:
-    """Baum-Welch on given rows (Baum et al. 1970): `init` and `step`."""
+    """Baum-Welch on given rows (Baum et al. 1970), or steps along the gradient: `init` and `step`."""
 
     sequences: Sequences
     rules: EmissionRules
     tied_transitions: tuple[tuple[int, ...], ...]
     learner: EmissionLearner[Any]
     observed: ObservedSteps
+    ascent: Ascent | None  # how the gradient is climbed; none for EM
 
     @classmethod
     def of(
@@ -57,11 +61,12 @@ class HMMProblem:
         sequences: Sequences,
         rules: EmissionRules,
         tied_transitions: tuple[tuple[int, ...], ...] = (),
+        ascent: Ascent | None = None,
     ) -> HMMProblem:
         """What does not change from step to step."""
         observed = model._observed(sequences)
         learner = learner_of(model.emission, observed.of_emission, rules)
-        return cls(sequences, rules, tied_transitions, learner, observed)
+        return cls(sequences, rules, tied_transitions, learner, observed, ascent)
 
     def init(self, model: HiddenMarkovModel) -> HMMState:
         """The expectations under a model; O(rows K²)."""
@@ -75,8 +80,15 @@ class HMMProblem:
         log_likelihood = float(found.step_logs.sum())
         return HMMState(model, expected, log_likelihood, log_likelihood + self.log_prior(model))
 
+    def begun(self, model: HiddenMarkovModel) -> HMMState:
+        """The state to begin with; where states are tied, an M-step makes their parameters one."""
+        state = self.init(model)
+        return self.init(self.maximized(model, state.expected)) if self.rules.tied or self.tied_transitions else state
+
     def step(self, state: HMMState) -> HMMState:
-        """One M-step and one E-step; the objective never falls."""
+        """One M-step and one E-step, or one step along the gradient; the objective never falls."""
+        if self.ascent is not None:
+            return gradient_step(self, state, self.ascent)
         return self.init(self.maximized(state.model, state.expected))
 
     def maximized(self, model: HiddenMarkovModel, expected: ExpectedStates) -> HiddenMarkovModel:

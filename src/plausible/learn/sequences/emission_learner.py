@@ -33,6 +33,8 @@ class EmissionRules:
 class EmissionLearner(ABC, Generic[EmissionT]):
     """Learns emissions of one kind from given rows."""
 
+    rules: EmissionRules
+
     @abstractmethod
     def statistics(self, emission: EmissionT, sums: Floats) -> Statistics:
         """Of expected states: `sums` has for each of the rows how often each state went with it."""
@@ -50,11 +52,10 @@ class EmissionLearner(ABC, Generic[EmissionT]):
         return []
 
 
-def blended(one: Statistics, two: Statistics, share: float) -> Statistics:
-    """(1 - share) of some statistics and `share` of others."""
+def weighted_sum(one: Statistics, a: float, two: Statistics, b: float) -> Statistics:
+    """a · one + b · two."""
     return tuple(
-        blended(a, b, share) if isinstance(a, tuple) else (1.0 - share) * a + share * b
-        for a, b in zip(one, two, strict=True)
+        weighted_sum(x, a, y, b) if isinstance(x, tuple) else a * x + b * y for x, y in zip(one, two, strict=True)
     )
 
 

@@ -72,7 +72,7 @@ class SymbolLearner(EmissionLearner[CategoricalEmission]):
 class PartsLearner(EmissionLearner[ProductEmission]):
     def __init__(self, emission: Emission, rows: ObservedRows, rules: EmissionRules) -> None:
         assert isinstance(emission, ProductEmission)
-        self.combinations = rows.content
+        self.combinations, self.rules = rows.content, rules
         pairs = zip(emission.parts, rows.content.parts, strict=True)
         self.learners = [learner_of(part, own, rules) for part, own in pairs]
 

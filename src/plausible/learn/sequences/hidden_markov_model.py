@@ -19,6 +19,7 @@ from plausible.learn.sequences.hmm_starts import started
 from plausible.learn.sequences.priors import HMMPrior, map_rows
 from plausible.models.sequences.emissions import STATE, CategoricalEmission
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+from plausible.search.ascent import AscentLike, read_ascent
 from plausible.search.run import HasRun, Run, Stops, best_run
 from plausible.variables import State
 
@@ -83,6 +84,7 @@ def hmm(
     variance_floor: float = 1e-6,
     tied: Sequence[Sequence[State]] = (),
     tied_transitions: Sequence[Sequence[State]] = (),
+    optimizer: AscentLike | None = None,
     restarts: int = 0,
     seed: Seed = 0,
     max_steps: int | None = 500,
@@ -94,7 +96,7 @@ def hmm(
     time: str | None = None,
     gaps: str = "refuse",
 ) -> HMMFit:
-    """Learn a hidden Markov model by EM (Baum-Welch): O(rows K²) a step.
+    """Learn a hidden Markov model by EM (Baum-Welch), or by its gradient: O(rows K²) a step.
 
     Cells may be missing or known in part. A column of the state's name says the state where it is known, wherever that
     is; where it is known everywhere, this is counting. Zeros of a model to start from stay.
@@ -119,6 +121,9 @@ def hmm(
         The least eigenvalue of a covariance, in shares of the variances of the columns.
     tied, tied_transitions
         Groups of states that share their emission, or their row of transitions.
+    optimizer
+        "l-bfgs", "conjugate-gradient" or "steepest" climb the gradient of the likelihood instead: M - θ Σ M of a row of
+        probabilities θ, from the expected counts M of EM. Of tables and Gaussian emissions.
     restarts
         Further starts, with other draws; the best run is taken.
     tolerance
@@ -144,13 +149,15 @@ def hmm(
     stops = Stops(tolerance, max_steps, time_limit, progress)
     if isinstance(start, HMMFit):
         return _told(start.problem, (start.problem.run(start.run, stops),))
+    ascent = None if optimizer is None else read_ascent(optimizer)
     columns = {"sequence": sequence, "time": time, "gaps": gaps}
     form = read_form(rows, states, EmissionForm(emission, covariance, num_components), start, state, columns)
     model = form.model
     rules = EmissionRules(prior or HMMPrior(), variance_floor, places_of(model, "tied", tied))
-    problem = HMMProblem.of(model, form.sequences, rules, places_of(model, "tied_transitions", tied_transitions))
+    tied_rows = places_of(model, "tied_transitions", tied_transitions)
+    problem = HMMProblem.of(model, form.sequences, rules, tied_rows, ascent)
     if isinstance(start, HiddenMarkovModel):
-        starts: Iterable[HMMState] = [problem.init(model)]
+        starts: Iterable[HMMState] = [problem.begun(model)]
     else:
         starts = (_started(problem, form, str(start), rng) for rng in generator_of(seed).spawn(1 + restarts))
     runs = best_run(lambda begin, clock: problem.run(begin, stops, clock), starts, time_limit)
@@ -160,7 +167,7 @@ def hmm(
 def _started(problem: HMMProblem, form: HMMForm, method: str, rng: np.random.Generator) -> HMMState:
     begun = started(form, method, problem.rules, rng)
     try:
-        return problem.init(begun)
+        return problem.begun(begun)
     except ImpossibleEvidence:
         raise InvalidArgument("The emission to start from makes the rows impossible: leave no zeros in it.") from None
 

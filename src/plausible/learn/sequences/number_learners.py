@@ -14,8 +14,13 @@ from plausible.models.sequences.gaussian_emissions import GaussianEmission, Gaus
 
 
 def number_units(emission: Emission, rows: ObservedRows, rules: EmissionRules) -> tuple[Floats, Floats]:
-    """Mean and deviation of each column, those that are given first; one for columns that never vary."""
+    """Mean and deviation of each column, those that are given first; one for columns that never vary.
+
+    Columns with one variance have one unit, too.
+    """
     center, variances = column_units(rows.content, np.ones(len(rows.content)))
+    if getattr(emission, "covariance", "") == "spherical" and variances.any():
+        variances = np.full(variances.shape, variances[variances > 0].mean())
     scale = np.sqrt(np.where(variances > 0, variances, 1.0))
     for place, variable in enumerate(emission.variables):
         center[place], scale[place] = rules.units.get(variable.name, (center[place], scale[place]))
@@ -42,6 +47,10 @@ class NumberLearner(EmissionLearner[GaussianEmission]):
         """Means and covariances in these units."""
         return (emission.means - self.center) / self.scale, emission.covariances / np.outer(self.scale, self.scale)
 
+    def own(self, means: Floats, covariances: Floats) -> tuple[Floats, Floats]:
+        """Means and covariances in these units as those of the columns."""
+        return self.center + self.scale * means, covariances * np.outer(self.scale, self.scale)
+
     def statistics(self, emission: GaussianEmission, sums: Floats) -> Statistics:
         return self.moments(*self.parameters(emission), sums, emission.covariance)
 
@@ -64,8 +73,7 @@ class NumberLearner(EmissionLearner[GaussianEmission]):
         means, covariances = self.best(
             emission.covariance, *self.parameters(emission), *(pooled(groups, part) for part in statistics)
         )
-        scales = np.outer(self.scale, self.scale)
-        return emission.with_parameters(self.center + self.scale * means, covariances * scales)
+        return emission.with_parameters(*self.own(means, covariances))
 
     def best(
         self, kind: str, means: Floats, covariances: Floats, counts: Floats, firsts: Floats, seconds: Floats
@@ -124,7 +132,8 @@ class MixtureLearner(EmissionLearner[GaussianMixtureEmission]):
         self.rows, self.rules = rows, rules
         self.numbers = NumberLearner(emission, rows, rules)
 
-    def _flat(self, emission: GaussianMixtureEmission) -> GaussianEmission:
+    def flat(self, emission: GaussianMixtureEmission) -> GaussianEmission:
+        """All components of all states, one after the other."""
         size = emission.means.shape[2]
         names = [variable.name for variable in emission.variables]
         covariances = emission.covariances.reshape(-1, size, size)
@@ -135,7 +144,7 @@ class MixtureLearner(EmissionLearner[GaussianMixtureEmission]):
         logs = emission.log_components(self.rows)
         logs -= np.logaddexp.reduce(logs, axis=2, keepdims=True)
         shares = np.exp(logs) * sums[:, :, None]
-        flat = self._flat(emission)
+        flat = self.flat(emission)
         moments = self.numbers.moments(*self.numbers.parameters(flat), shares.reshape(len(shares), -1), flat.covariance)
         shape = emission.weights.shape
         return shares.sum(axis=0), *(part.reshape(*shape, *part.shape[1:]) for part in moments)
@@ -143,18 +152,17 @@ class MixtureLearner(EmissionLearner[GaussianMixtureEmission]):
     def maximized(self, emission: GaussianMixtureEmission, statistics: Statistics) -> GaussianMixtureEmission:
         counts, *moments = (pooled(self.rules.tied, part) for part in statistics)
         weights = map_rows(counts, emission.weights, self.rules.prior.weights)
-        flat = self._flat(emission)
+        flat = self.flat(emission)
         parts = [part.reshape(-1, *part.shape[2:]) for part in moments]
         best = self.numbers.best(flat.covariance, *self.numbers.parameters(flat), *parts)
-        scales = np.outer(self.numbers.scale, self.numbers.scale)
-        means = self.numbers.center + self.numbers.scale * best[0]
-        covariances = (best[1] * scales).reshape(*counts.shape, *scales.shape)
-        return emission.with_parameters(weights, means.reshape(*counts.shape, -1), covariances)
+        means, covariances = self.numbers.own(*best)
+        shape = emission.means.shape
+        return emission.with_parameters(weights, means.reshape(shape), covariances.reshape(*shape, shape[-1]))
 
     def log_prior(self, emission: GaussianMixtureEmission) -> float:
-        value = self.numbers.log_prior(self._flat(emission))
+        value = self.numbers.log_prior(self.flat(emission))
         return value + log_dirichlet(emission.weights, self.rules.prior.weights)
 
     def floored(self, emission: GaussianMixtureEmission) -> list[int]:
-        parts = self.numbers.floored(self._flat(emission))
+        parts = self.numbers.floored(self.flat(emission))
         return sorted({part // emission.num_components for part in parts})
