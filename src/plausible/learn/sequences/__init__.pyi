@@ -24,3 +24,7 @@ from plausible.learn.sequences.linear_dynamical_system import structural_system 
 from plausible.learn.sequences.online_hmm import OnlineHMM as OnlineHMM
 from plausible.learn.sequences.priors import HMMPrior as HMMPrior
 from plausible.learn.sequences.sequence_classifier import SequenceClassifier as SequenceClassifier
+from plausible.learn.sequences.switching_system import SwitchingFit as SwitchingFit
+from plausible.learn.sequences.switching_system import SwitchingProblem as SwitchingProblem
+from plausible.learn.sequences.switching_system import SwitchingState as SwitchingState
+from plausible.learn.sequences.switching_system import switching_system as switching_system

@@ -22,8 +22,8 @@ from plausible.models.sequences.kalman_runs import smoothed
 from plausible.search.run import CONVERGED, Clock, HasRun, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 
-_NOISES = ("transition_noise", "observation_noise", "initial_covariance")
-_PARTS = ("transition", "observation", "transition_input", "observation_input", "initial_mean", *_NOISES)
+NOISES = ("transition_noise", "observation_noise", "initial_covariance")
+PARTS = ("transition", "observation", "transition_input", "observation_input", "initial_mean", *NOISES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +148,7 @@ def linear_dynamical_system(
     """
     clock, stops = Clock.of(time_limit), Stops(tolerance, max_steps, time_limit, progress)
     check_count("restarts", restarts)
-    for option, listed, known in (("fixed", fixed, _PARTS), ("diagonal", diagonal, _NOISES)):
+    for option, listed, known in (("fixed", fixed, PARTS), ("diagonal", diagonal, NOISES)):
         for name in listed:
             if name not in known:
                 raise InvalidArgument(
@@ -178,7 +178,7 @@ def linear_dynamical_system(
 
     def run_from(first: SystemState | Run[SystemState], _: Clock) -> Run[SystemState]:
         return iterate(
-            problem.step, first, stops, [_Settled(tolerance)], objective=attrgetter("log_likelihood"), clock=clock
+            problem.step, first, stops, [Settled(tolerance)], objective=attrgetter("log_likelihood"), clock=clock
         )
 
     return SystemFit(best_run(run_from, starts(), clock), problem)
@@ -189,7 +189,7 @@ def _inputs_of(model: LinearDynamicalSystem | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Settled:
+class Settled:
     """A step gained at most this share of the objective."""
 
     tolerance: float

@@ -20,7 +20,7 @@ class SystemRows(NamedTuple):
     starts: Ints
 
 
-class _Moments(NamedTuple):
+class Moments(NamedTuple):
     """Σ y yᵀ, Σ y zᵀ and Σ z zᵀ of targets y and what they are regressed on, and how many there are."""
 
     targets: Floats
@@ -46,26 +46,24 @@ def maximized(
     if later.any():
         moments = _transition_moments(rows, smoothed, spread, np.flatnonzero(later))
         old = np.hstack([model.transition, model.transition_input])
-        parts |= _regressed(
-            moments, old, ("transition", "transition_input", "transition_noise"), model, fixed, diagonal
-        )
-    moments = _observation_moments(model, rows, smoothed, spread)
+        parts |= regressed(moments, old, ("transition", "transition_input", "transition_noise"), model, fixed, diagonal)
+    moments = observation_moments(model, rows, smoothed)
     old = np.hstack([model.observation, model.observation_input])
     names = ("observation", "observation_input", "observation_noise")
-    parts |= _regressed(moments, old, names, model, fixed, diagonal)
+    parts |= regressed(moments, old, names, model, fixed, diagonal)
     if not len(model.initial.diffuse):
         mean = model.initial.mean if "initial_mean" in fixed else smoothed.means[firsts].mean(axis=0)
         around = smoothed.means[firsts] - mean
         covariance = smoothed.covariances[firsts].mean(axis=0) + around.T @ around / len(firsts)
         parts |= {"initial_mean": mean}
         if "initial_covariance" not in fixed:
-            parts["initial_covariance"] = _covariance(covariance, "initial_covariance" in diagonal)
+            parts["initial_covariance"] = covariance_of(covariance, "initial_covariance" in diagonal)
     if not model.inputs:
         parts = {name: part for name, part in parts.items() if not name.endswith("_input")}
     return model.with_parameters(**parts)
 
 
-def _covariance(matrix: Floats, is_diagonal: bool) -> Floats:
+def covariance_of(matrix: Floats, is_diagonal: bool) -> Floats:
     """A covariance without what rounding left below zero."""
     if is_diagonal:
         return np.diag(np.maximum(matrix.diagonal(), 0.0))
@@ -76,8 +74,8 @@ def _covariance(matrix: Floats, is_diagonal: bool) -> Floats:
     return (clipped + clipped.T) / 2
 
 
-def _regressed(
-    moments: _Moments,
+def regressed(
+    moments: Moments,
     old: Floats,
     names: tuple[str, str, str],
     model: LinearDynamicalSystem,
@@ -96,43 +94,45 @@ def _regressed(
     if names[2] not in fixed:
         both = gains @ moments.across.T
         left = moments.targets - both - both.T + gains @ moments.regressors @ gains.T
-        parts[names[2]] = _covariance(left / moments.number, names[2] in diagonal)
+        parts[names[2]] = covariance_of(left / moments.number, names[2] in diagonal)
     return parts
 
 
-def _transition_moments(rows: SystemRows, smoothed: SmoothedSteps, spread: Floats, later: Ints) -> _Moments:
+def _transition_moments(rows: SystemRows, smoothed: SmoothedSteps, spread: Floats, later: Ints) -> Moments:
     means, inputs = smoothed.means, rows.inputs[later]
     lag = smoothed.lags[later].sum(axis=0) + means[later].T @ means[later - 1]
     states_inputs = means[later - 1].T @ inputs
     regressors = np.block([[spread[later - 1].sum(axis=0), states_inputs], [states_inputs.T, inputs.T @ inputs]])
     across = np.hstack([lag, means[later].T @ inputs])
-    return _Moments(spread[later].sum(axis=0), across, regressors, float(len(later)))
+    return Moments(spread[later].sum(axis=0), across, regressors, float(len(later)))
 
 
-def _observation_moments(
-    model: LinearDynamicalSystem, rows: SystemRows, smoothed: SmoothedSteps, spread: Floats
-) -> _Moments:
-    """Missing numbers are what the state and the other numbers of their row say of them."""
+def observation_moments(
+    model: LinearDynamicalSystem, rows: SystemRows, smoothed: SmoothedSteps, shares: Floats | None = None
+) -> Moments:
+    """Missing numbers are what the state and the other numbers of their row say of them; `shares` weigh the rows."""
     size, num = len(model.states), len(model.observations)
     width = size + rows.inputs.shape[1]
     targets, across, regressors = np.zeros((num, num)), np.zeros((num, width)), np.zeros((width, width))
     seen = ~np.isnan(rows.values)
     patterns, which = np.unique(seen, axis=0, return_inverse=True)
-    count = 0.0
+    weights = np.ones(len(rows.values)) if shares is None else shares
+    total = 0.0
     for number, is_seen in enumerate(patterns):
         chosen = np.flatnonzero(which.reshape(-1) == number)
         if not is_seen.any():  # says nothing of the observation
             continue
-        count += len(chosen)
-        fixed_part, gain, left = _completed(model, rows.values[chosen], rows.inputs[chosen], is_seen)
-        means, inputs = smoothed.means[chosen], rows.inputs[chosen]
-        covariance, second = smoothed.covariances[chosen].sum(axis=0), spread[chosen].sum(axis=0)
+        own, inputs, means = weights[chosen], rows.inputs[chosen], smoothed.means[chosen]
+        fixed_part, gain, left = _completed(model, rows.values[chosen], inputs, is_seen)
+        covariance = np.tensordot(own, smoothed.covariances[chosen], 1)
         expected = fixed_part + means @ gain.T
-        targets += expected.T @ expected + gain @ covariance @ gain.T + len(chosen) * left
-        across += np.hstack([expected.T @ means + gain @ covariance, expected.T @ inputs])
-        both = means.T @ inputs
-        regressors += np.block([[second, both], [both.T, inputs.T @ inputs]])
-    return _Moments(targets, across, regressors, max(count, 1.0))
+        weighted, both = (expected * own[:, None]).T, (means * own[:, None]).T @ inputs
+        total += float(own.sum())
+        targets += weighted @ expected + gain @ covariance @ gain.T + own.sum() * left
+        across += np.hstack([weighted @ means + gain @ covariance, weighted @ inputs])
+        second = covariance + (means * own[:, None]).T @ means
+        regressors += np.block([[second, both], [both.T, (inputs * own[:, None]).T @ inputs]])
+    return Moments(targets, across, regressors, total or 1.0)
 
 
 def _completed(

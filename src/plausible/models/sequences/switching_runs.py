@@ -5,7 +5,7 @@ Loops run over steps only; all parts of a mixture are handled at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -211,36 +211,49 @@ def best_course(modes: Modes, rows: Floats, is_exact: bool) -> tuple[list[int], 
 # --- smoothers ---
 
 
+class StepPairs(NamedTuple):
+    """Two neighbouring steps, part by part, given all rows: both have the weights of the pairs."""
+
+    before: Mixture
+    later: Mixture
+    lags: Floats  # Cov(state before, state) of each part
+
+
 def smoothed(modes: Modes, mixtures: Sequence[Mixture], engine: SwitchingEngine) -> list[Mixture]:
     """What all rows say of each step."""
-    if not mixtures:
-        return []
-    keeps_courses = isinstance(engine, (Exact, RaoBlackwellised))
-    return _smoothed_courses(modes, mixtures) if keeps_courses else _smoothed_pairs(modes, mixtures)
+    answer = [*mixtures[-1:]]
+    answer += [_of_step(pairs.before, engine) for pairs in backward(modes, mixtures, engine)]
+    return answer[::-1]
 
 
-def _smoothed_courses(modes: Modes, mixtures: Sequence[Mixture]) -> list[Mixture]:
-    """Each course of modes by the smoother of Rauch, Tung & Striebel."""
-    answer = [mixtures[-1]]
-    places = np.arange(len(mixtures[-1].logs))
+def backward(modes: Modes, mixtures: Sequence[Mixture], engine: SwitchingEngine) -> Iterator[StepPairs]:
+    """What all rows say of neighbouring steps, from the last two to the first.
+
+    Where courses of modes are kept, each is smoothed by Rauch, Tung & Striebel; else all pairs of a mode and the next
+    one are, and merged by the first of them (Barber 2006).
+    """
+    later = mixtures[-1] if mixtures else None
+    places = np.arange(len(later.logs) if later else 0)
     for t in range(len(mixtures) - 2, -1, -1):
-        later = answer[-1]
-        places = mixtures[t + 1].parents[places]
-        before = mixtures[t].take(places)
-        answer.append(_looked_back(modes, before, later)._replace(logs=later.logs))
-    return answer[::-1]
+        assert later is not None
+        if _keeps_courses(engine):
+            places = mixtures[t + 1].parents[places]
+            before, following, logs = mixtures[t].take(places), later, later.logs
+        else:
+            left, right = np.nonzero(np.isfinite(modes.log_transition[mixtures[t].modes][:, later.modes]))
+            before, following = mixtures[t].take(left), later.take(right)
+            logs = _pair_logs(modes, before, following, right)
+        found, lags = _looked_back(modes, before, following)
+        yield StepPairs(found._replace(logs=logs), following._replace(logs=logs), lags)
+        later = _of_step(found._replace(logs=logs), engine)
 
 
-def _smoothed_pairs(modes: Modes, mixtures: Sequence[Mixture]) -> list[Mixture]:
-    """All pairs of a mode and the next one, merged by the first of them (Barber 2006)."""
-    answer = [mixtures[-1]]
-    for before in reversed(mixtures[:-1]):
-        later = answer[-1]
-        left, right = np.nonzero(np.isfinite(modes.log_transition[before.modes][:, later.modes]))
-        pairs, following = before.take(left), later.take(right)
-        logs = _pair_logs(modes, pairs, following, right)
-        answer.append(merged(_looked_back(modes, pairs, following)._replace(logs=logs)))
-    return answer[::-1]
+def _keeps_courses(engine: SwitchingEngine) -> bool:
+    return isinstance(engine, (Exact, RaoBlackwellised))
+
+
+def _of_step(before: Mixture, engine: SwitchingEngine) -> Mixture:
+    return before if _keeps_courses(engine) else merged(before)
 
 
 def _pair_logs(modes: Modes, pairs: Mixture, following: Mixture, groups: Ints) -> Floats:
@@ -265,15 +278,16 @@ def _pair_logs(modes: Modes, pairs: Mixture, following: Mixture, groups: Ints) -
         return np.asarray(following.logs + np.log(np.exp(logs - totals[groups]).mean(axis=1)))
 
 
-def _looked_back(modes: Modes, before: Mixture, later: Mixture) -> Mixture:
-    """Parts of a step, given what is known of the state that each of them came to."""
+def _looked_back(modes: Modes, before: Mixture, later: Mixture) -> tuple[Mixture, Floats]:
+    """Parts of a step given what is known of the state that each of them came to, and their covariances with that."""
     transition = modes.transition[later.modes]
     means, covariances = _moved(modes, later.modes, before.means, before.covariances)
     gain = before.covariances @ transition.swapaxes(1, 2) @ np.linalg.pinv(covariances, hermitian=True)
-    return before._replace(
+    found = before._replace(
         means=before.means + _times(gain, later.means - means),
         covariances=_symmetric(before.covariances + gain @ (later.covariances - covariances) @ gain.swapaxes(1, 2)),
     )
+    return found, gain @ later.covariances
 
 
 def _times(matrices: Floats, vectors: Floats) -> Floats:
