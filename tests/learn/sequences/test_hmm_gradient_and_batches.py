@@ -47,7 +47,7 @@ def test_the_gradient_is_that_of_differences(kind, prior):
     start = pb.HiddenMarkovModel(*CHAIN, emission_of(kind, np.random.default_rng(5)), symbols={"word": WORDS})
     sequences = start._read(rows, "sequence", "time", "refuse")
     problem = HMMProblem.of(start, sequences, EmissionRules(prior, 1e-3))
-    space = HMMSpace(problem, start)
+    space = HMMSpace(start, problem.learner, problem.rules, ())
     point = space.point(start)
     np.testing.assert_allclose(
         problem.init(space.model(point)).log_likelihood, start.log_likelihood(rows, sequence="sequence", time="time")

@@ -1,6 +1,5 @@
 # Which file has which name of this folder: see plausible.base.lazy_names.
 from plausible.learn.sequences.baum_welch import HMMProblem as HMMProblem
-from plausible.learn.sequences.baum_welch import HMMState as HMMState
 from plausible.learn.sequences.chains_of_order import ChainFit as ChainFit
 from plausible.learn.sequences.chains_of_order import NGramCounts as NGramCounts
 from plausible.learn.sequences.chains_of_order import markov_chain as markov_chain
@@ -15,6 +14,7 @@ from plausible.learn.sequences.hidden_markov_model import hmm as hmm
 from plausible.learn.sequences.hmm_choice import HMMChoice as HMMChoice
 from plausible.learn.sequences.hmm_choice import HMMScore as HMMScore
 from plausible.learn.sequences.hmm_choice import choose_hmm_states as choose_hmm_states
+from plausible.learn.sequences.hmm_state import HMMState as HMMState
 from plausible.learn.sequences.linear_dynamical_system import StructuralFit as StructuralFit
 from plausible.learn.sequences.linear_dynamical_system import SystemFit as SystemFit
 from plausible.learn.sequences.linear_dynamical_system import SystemProblem as SystemProblem

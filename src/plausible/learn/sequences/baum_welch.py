@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Floats
 from plausible.base.tolerances import score_noise
 from plausible.data.sequences import Sequences
-from plausible.learn.sequences.emission_learner import EmissionLearner, EmissionRules, Statistics, pooled, sums_by_row
+from plausible.learn.sequences.emission_learner import EmissionLearner, EmissionRules, pooled, sums_by_row
 from plausible.learn.sequences.emission_learners import learner_of
-from plausible.learn.sequences.hmm_gradient import gradient_step
+from plausible.learn.sequences.hmm_gradient import HMMSpace, gradient_step
+from plausible.learn.sequences.hmm_state import ExpectedStates, HMMState
 from plausible.learn.sequences.priors import log_dirichlet, map_rows
 from plausible.models.sequences import state_inference
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
@@ -21,26 +21,6 @@ from plausible.models.sequences.hidden_state_model import ObservedSteps
 from plausible.models.sequences.sequence_model import refuse_impossible
 from plausible.search.ascent import Ascent
 from plausible.search.run import CONVERGED, Clock, Run, Stops, iterate
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ExpectedStates:
-    """Expected counts of a chain and its observations."""
-
-    firsts: Floats
-    pairs: Floats  # (matrices, K, K)
-    emission: Statistics
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HMMState:
-    """A model on its way, and what is expected under it."""
-
-    model: HiddenMarkovModel
-    expected: ExpectedStates
-    log_likelihood: float  # of the rows
-    value: float  # the objective: with the logarithm of the prior's density
-    memory: object = None  # what else the next step needs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +68,8 @@ class HMMProblem:
     def step(self, state: HMMState) -> HMMState:
         """One M-step and one E-step, or one step along the gradient; the objective never falls."""
         if self.ascent is not None:
-            return gradient_step(self, state, self.ascent)
+            space = HMMSpace(state.model, self.learner, self.rules, self.tied_transitions)
+            return gradient_step(self.init, space, state, self.ascent)
         return self.init(self.maximized(state.model, state.expected))
 
     def maximized(self, model: HiddenMarkovModel, expected: ExpectedStates) -> HiddenMarkovModel:

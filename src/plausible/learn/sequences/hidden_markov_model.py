@@ -12,10 +12,11 @@ from plausible.base.options import Seed, check_count, check_number, generator_of
 from plausible.base.records import record
 from plausible.data.sequences import SequencesLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, PlausibleWarning, counted, warn_caller
-from plausible.learn.sequences.baum_welch import HMMProblem, HMMState
+from plausible.learn.sequences.baum_welch import HMMProblem
 from plausible.learn.sequences.emission_learner import EmissionRules
 from plausible.learn.sequences.hmm_form import EmissionForm, EmissionLike, HMMForm, places_of, read_form
 from plausible.learn.sequences.hmm_starts import started
+from plausible.learn.sequences.hmm_state import HMMState
 from plausible.learn.sequences.priors import HMMPrior, map_rows
 from plausible.models.sequences.emissions import STATE, CategoricalEmission
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel

@@ -7,36 +7,36 @@ the logarithms λ of a row of probabilities θ it is M - θ Σ M, where M are th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.learn.incomplete.maximization import normalized_exponentials
-from plausible.learn.sequences.emission_learner import EmissionLearner, EmissionT, Statistics, pooled
+from plausible.learn.sequences.emission_learner import EmissionLearner, EmissionRules, EmissionT, Statistics, pooled
+from plausible.learn.sequences.hmm_state import HMMState
 from plausible.learn.sequences.number_learners import MixtureLearner, NumberLearner
 from plausible.models.sequences.emissions import CategoricalEmission, Emission, ProductEmission
 from plausible.models.sequences.gaussian_emissions import GaussianEmission, GaussianMixtureEmission
 from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
 from plausible.search.ascent import Ascent, AscentState, ascent_step, init_ascent
 
-if TYPE_CHECKING:
-    from plausible.learn.sequences.baum_welch import HMMProblem, HMMState
-
 #: A root of a covariance is at least this much away from zero in the beginning.
 _LEAST_ROOT = 1e-3
 
 
-def gradient_step(problem: HMMProblem, state: HMMState, method: Ascent) -> HMMState:
-    """One step uphill; the same state where none leads higher."""
-    space = HMMSpace(problem, state.model)
+def gradient_step(
+    init: Callable[[HiddenMarkovModel], HMMState], space: HMMSpace, state: HMMState, method: Ascent
+) -> HMMState:
+    """One step uphill; the same state where none leads higher. `init` tells the expectations under a model."""
     seen: dict[bytes, HMMState] = {}
 
     def climbed(point: Floats) -> tuple[float, Floats]:
         try:
-            found = problem.init(space.model(point))
+            found = init(space.model(point))
         except ImpossibleEvidence:
             return -np.inf, np.zeros(point.shape)
         seen.clear()
@@ -47,7 +47,7 @@ def gradient_step(problem: HMMProblem, state: HMMState, method: Ascent) -> HMMSt
     ascent = ascent_step(climbed, begun, method)
     if not ascent.value > state.value:
         return replace(state, memory=ascent)
-    found = seen.get(ascent.point.tobytes()) or problem.init(space.model(ascent.point))
+    found = seen.get(ascent.point.tobytes()) or init(space.model(ascent.point))
     return replace(found, memory=ascent)
 
 
@@ -55,12 +55,14 @@ def gradient_step(problem: HMMProblem, state: HMMState, method: Ascent) -> HMMSt
 class HMMSpace:
     """All parameters of a model as one point without constraints; zeros of tables stay."""
 
-    problem: HMMProblem
     form: HiddenMarkovModel
+    learner: EmissionLearner[Any]
+    rules: EmissionRules
+    tied_transitions: tuple[tuple[int, ...], ...]
 
     @property
     def _emission(self) -> _Coordinates[Any]:
-        return _coordinates(self.form.emission, self.problem.learner)
+        return _coordinates(self.form.emission, self.learner)
 
     def point(self, model: HiddenMarkovModel) -> Floats:
         """Where a model is."""
@@ -78,8 +80,8 @@ class HMMSpace:
 
     def gradient(self, state: HMMState) -> Floats:
         """That of the objective, from what is expected at a state."""
-        model, expected, rules = state.model, state.expected, self.problem.rules
-        pairs = np.stack([pooled(self.problem.tied_transitions, counts) for counts in expected.pairs])
+        model, expected, rules = state.model, state.expected, self.rules
+        pairs = np.stack([pooled(self.tied_transitions, counts) for counts in expected.pairs])
         return np.concatenate([
             _slopes(expected.firsts, model.initial, rules.prior.initial),
             _slopes(pairs.reshape(model.transition.shape), model.transition, rules.prior.transitions),

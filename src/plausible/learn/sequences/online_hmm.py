@@ -8,8 +8,9 @@ from typing import Any
 
 from plausible.data.sequences import SequencesLike
 from plausible.errors import InvalidArgument, NotSupported, counted
-from plausible.learn.sequences.baum_welch import ExpectedStates, HMMProblem
+from plausible.learn.sequences.baum_welch import HMMProblem
 from plausible.learn.sequences.emission_learner import EmissionRules, Statistics, weighted_sum
+from plausible.learn.sequences.hmm_state import ExpectedStates
 from plausible.learn.sequences.number_learners import number_units
 from plausible.learn.sequences.priors import HMMPrior
 from plausible.models.sequences.cpd_emissions import CPDEmission

@@ -108,13 +108,13 @@ def maximized(
         _system(system, mode, observed, found, firsts, (fixed, diagonal, floor))
         for mode, system in enumerate(model.systems)
     ]
-    chain = [model.initial, model.switch_transition]
+    first, chain = np.array(model.initial), np.array(model.switch_transition)
     if "initial" not in fixed:
-        chain[0] = map_rows(found.firsts.sum(axis=0), np.array(model.initial), 0.0)
+        first = map_rows(found.firsts.sum(axis=0), first, 0.0)
     if "switch_transition" not in fixed:
-        chain[1] = map_rows(found.pairs, np.array(model.switch_transition), 0.0)
+        chain = map_rows(found.pairs, chain, 0.0)
     engine = "auto" if model.engine is None else model.engine
-    return SwitchingLinearDynamicalSystem(*chain, systems, model.modes, engine=engine)
+    return SwitchingLinearDynamicalSystem(first, chain, systems, model.modes, engine=engine)
 
 
 def _system(
