@@ -100,14 +100,12 @@ class Sequences:
         """
         if gaps not in GAPS:
             raise InvalidArgument(f"gaps={gaps!r}: expected one of {', '.join(map(repr, GAPS))}.")
-        pieces = _pieces(rows, variables, lone)
-        if len(pieces) > 1 and sequence is not None:
+        columns, lengths = _joined(rows, variables, lone)
+        if len(lengths) > 1 and sequence is not None:
             raise InvalidArgument("rows= is a list of sequences already: leave out sequence=, or give one table.")
-        index = _index_of(rows) if len(pieces) == 1 and not isinstance(rows, (list, tuple)) else None
-        lengths = [_length(piece) for piece in pieces]
-        columns = _joined(pieces, lengths)
+        index = _index_of(rows) if len(lengths) == 1 and not isinstance(rows, (list, tuple)) else None
         marks = [_popped(columns, name, option, index) for name, option in ((sequence, "sequence"), (time, "time"))]
-        if len(pieces) > 1 or (marks[0] is None and marks[1] is None):
+        if len(lengths) > 1 or (marks[0] is None and marks[1] is None):
             steps = Steps.of_lengths(lengths)
             if marks[1] is not None:
                 raise NotSupported("A list of sequences has no time= column: give one table with sequence= and time=.")
@@ -275,7 +273,7 @@ class Sequences:
 
     @property
     def _is_filled(self) -> bool:
-        return bool((self.steps.rows < 0).any())
+        return bool(self.steps.rows.min(initial=0) < 0)
 
     def _answer_index(self) -> Any:
         import pandas as pd
@@ -295,6 +293,16 @@ class Sequences:
 
     def __repr__(self) -> str:
         return f"<Sequences: {self.num_sequences} with {self.num_steps} steps of {list(self.variables)}>"
+
+
+def _joined(rows: Any, variables: Mapping[str, Variable], lone: str | None) -> tuple[dict[Any, Any], list[int]]:
+    """Name -> the column of all sequences, one after the other, and how many steps each of these has."""
+    kinds = set(map(type, rows)) if isinstance(rows, (list, tuple)) else set()
+    if kinds == {np.ndarray} and len(rows) > 1 and all(each.ndim == 1 and each.dtype.kind in "iufb" for each in rows):
+        return {_lone_name(variables, lone): np.concatenate(rows)}, list(map(len, rows))
+    pieces = _pieces(rows, variables, lone)
+    lengths = [_length(piece) for piece in pieces]
+    return _in_a_row(pieces, lengths), lengths
 
 
 def _pieces(rows: Any, variables: Mapping[str, Variable], lone: str | None) -> list[Mapping[Any, Any]]:
@@ -332,12 +340,17 @@ def _columns(rows: Any, variables: Mapping[str, Variable], lone: str | None) -> 
         )
     if not _is_list(rows) or (isinstance(rows, np.ndarray) and rows.ndim == 2):
         return columns_of(rows, variables)
+    return {_lone_name(variables, lone): rows}
+
+
+def _lone_name(variables: Mapping[str, Variable], lone: str | None) -> str:
+    """The variable that a list of values is of."""
     name = lone if lone is not None or len(variables) != 1 else next(iter(variables))
     if name is None:
         raise InvalidArgument(
             f"A list of values needs one variable that they are of, but there are {list(variables)}: give a frame."
         )
-    return {name: rows}
+    return name
 
 
 def _is_column(cells: Any) -> bool:
@@ -355,7 +368,7 @@ def _index_of(rows: Any) -> Any:
     return None if index is None or callable(index) else index
 
 
-def _joined(pieces: Sequence[Mapping[Any, Any]], lengths: Sequence[int]) -> dict[Any, Any]:
+def _in_a_row(pieces: Sequence[Mapping[Any, Any]], lengths: Sequence[int]) -> dict[Any, Any]:
     """Name -> the column of all pieces, one after the other, nothing where a piece has not the column."""
     if len(pieces) == 1:
         return dict(pieces[0])

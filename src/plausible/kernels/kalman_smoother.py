@@ -15,7 +15,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
-from plausible.kernels.kalman import (
+from plausible.kernels.kalman_beliefs import (
     Belief,
     KalmanSystem,
     Space,

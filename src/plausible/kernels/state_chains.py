@@ -1,4 +1,4 @@
-"""Chains of hidden states: beliefs forwards and from both sides, expected transitions, best paths, and draws of paths.
+"""Chains of hidden states: beliefs forwards and from both sides, and expected transitions.
 
 Steps of all sequences lie one after the other. What is observed enters as *rows* of likelihoods, one number a state,
 the largest of a row being one; each step has one of the rows, so that equal observations share theirs. Sums are scaled
@@ -23,8 +23,9 @@ LEAST_LOG = -667.0
 _SURE, _UNLIKELY = 1e-100, 1e-150
 #: Beliefs below this one are looked after: what they may grow to is bounded by a message from the right.
 _THIN, _LARGEST_GROWTH = 1e-150, 1e100
-#: Logarithms of best paths are brought back to zero after so many steps.
-_LIFTED = 16
+
+#: The first of some steps, and the one after the last of them.
+Span = tuple[int, int]
 
 
 class StateChains(NamedTuple):
@@ -38,47 +39,60 @@ class StateChains(NamedTuple):
     row_of: Codes  # the row of each step
 
 
+class Messages(NamedTuple):
+    """What the way back goes on with, and what it adds to."""
+
+    sizes: Floats  # p(o_t | o_1 ... o_{t-1}) of each step, but for the scale of its row
+    backward: Floats  # (K,)
+    onward: Floats  # (K,)
+    beliefs: Floats  # (K,)
+    sums: Floats  # (places, K)
+    places: Codes  # of each step
+    outer: Floats  # (matrices, K, K): of pairs of states, empty where nobody asks for these
+
+
 # --- one step: arrays go with the places in them, as making a view of each row would take longer than the work. Four
-# states before are taken at a time, so that a row is read and written a quarter as often. ---
+# states before are taken at a time, so that a row is read and written a quarter as often. `width` is the number of
+# states, which callers write down where it is small: loops of known length take half the time. ---
 
 
 @inlined_kernel
-def _come(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int) -> None:
+def _come(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int, width: int) -> None:
     """Σ_i before[i] matrix[i, j]."""
-    whole = rows.shape[1] // 4 * 4
-    for j in range(rows.shape[1]):
+    whole = width // 4 * 4
+    for j in range(width):
         rows[t, j] = 0.0
     for i in range(0, whole, 4):
         a, b, c, d = before[earlier, i], before[earlier, i + 1], before[earlier, i + 2], before[earlier, i + 3]
-        for j in range(rows.shape[1]):
+        for j in range(width):
             some = a * matrices[number, i, j] + b * matrices[number, i + 1, j]
             rows[t, j] += some + (c * matrices[number, i + 2, j] + d * matrices[number, i + 3, j])
-    for i in range(whole, rows.shape[1]):
+    for i in range(whole, width):
         share = before[earlier, i]
-        for j in range(rows.shape[1]):
+        for j in range(width):
             rows[t, j] += share * matrices[number, i, j]
 
 
 @twin_of(_come)
-def _come_at_once(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int) -> None:
+def _come_at_once(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int, _: int) -> None:
     np.dot(before[earlier], matrices[number], out=rows[t])
 
 
 @inlined_kernel
-def _weigh(rows: Floats, t: int, weights: Floats, place: int) -> float:
+def _weigh(rows: Floats, t: int, weights: Floats, place: int, width: int) -> float:
     """Multiply by the weights and divide by the sum, which is told."""
     size = 0.0
-    for j in range(rows.shape[1]):
+    for j in range(width):
         rows[t, j] *= weights[place, j]
         size += rows[t, j]
     factor = 1.0 / size if size > 0.0 else 0.0
-    for j in range(rows.shape[1]):
+    for j in range(width):
         rows[t, j] *= factor
     return size
 
 
 @twin_of(_weigh)
-def _weigh_at_once(rows: Floats, t: int, weights: Floats, place: int) -> float:
+def _weigh_at_once(rows: Floats, t: int, weights: Floats, place: int, _width: int) -> float:
     row = rows[t]
     row *= weights[place]
     size = float(row.sum())
@@ -87,21 +101,23 @@ def _weigh_at_once(rows: Floats, t: int, weights: Floats, place: int) -> float:
 
 
 @inlined_kernel
-def _share(forward: Floats, t: int, backward: Floats, beliefs: Floats, sums: Floats, place: int) -> None:
+def _share(forward: Floats, t: int, backward: Floats, beliefs: Floats, sums: Floats, place: int, width: int) -> None:
     """Make both messages the beliefs of a step, which are added; the message from the right is scaled with them."""
     size = 0.0
-    for j in range(len(beliefs)):
+    for j in range(width):
         beliefs[j] = forward[t, j] * backward[j]
         size += beliefs[j]
     factor = 1.0 / size
-    for j in range(len(beliefs)):
+    for j in range(width):
         beliefs[j] *= factor
         backward[j] *= factor
         sums[place, j] += beliefs[j]
 
 
 @twin_of(_share)
-def _share_at_once(forward: Floats, t: int, backward: Floats, beliefs: Floats, sums: Floats, place: int) -> None:
+def _share_at_once(
+    forward: Floats, t: int, backward: Floats, beliefs: Floats, sums: Floats, place: int, _width: int
+) -> None:
     np.multiply(forward[t], backward, out=beliefs)
     size = float(beliefs.sum())
     beliefs *= 1.0 / size
@@ -110,46 +126,51 @@ def _share_at_once(forward: Floats, t: int, backward: Floats, beliefs: Floats, s
 
 
 @inlined_kernel
-def _onward(weights: Floats, place: int, backward: Floats, size: float, onward: Floats) -> None:
+def _onward(weights: Floats, place: int, backward: Floats, size: float, onward: Floats, width: int) -> None:
     factor = 1.0 / size
-    for j in range(len(onward)):
+    for j in range(width):
         onward[j] = weights[place, j] * backward[j] * factor
 
 
 @twin_of(_onward)
-def _onward_at_once(weights: Floats, place: int, backward: Floats, size: float, onward: Floats) -> None:
+def _onward_at_once(weights: Floats, place: int, backward: Floats, size: float, onward: Floats, _width: int) -> None:
     np.multiply(weights[place], backward, out=onward)
     onward *= 1.0 / size
 
 
 @inlined_kernel
-def _go_back(
-    onward: Floats, flipped: Floats, number: int, forward: Floats, t: int, outer: Floats, backward: Floats
-) -> None:
-    """The message to the left, and what the pairs of both steps' states add up to, but for the transitions."""
-    whole = len(onward) // 4 * 4
-    for i in range(len(backward)):
+def _go_back(onward: Floats, flipped: Floats, number: int, backward: Floats, width: int) -> None:
+    """The message to the left."""
+    whole = width // 4 * 4
+    for i in range(width):
         backward[i] = 0.0
     for j in range(0, whole, 4):
         a, b, c, d = onward[j], onward[j + 1], onward[j + 2], onward[j + 3]
-        for i in range(len(backward)):
+        for i in range(width):
             some = a * flipped[number, j, i] + b * flipped[number, j + 1, i]
             backward[i] += some + (c * flipped[number, j + 2, i] + d * flipped[number, j + 3, i])
-    for j in range(whole, len(onward)):
+    for j in range(whole, width):
         share = onward[j]
-        for i in range(len(backward)):
+        for i in range(width):
             backward[i] += share * flipped[number, j, i]
-    for j in range(len(onward)):
-        share = onward[j]
-        for i in range(len(backward)):
-            outer[number, j, i] += share * forward[t, i]
 
 
 @twin_of(_go_back)
-def _go_back_at_once(
-    onward: Floats, flipped: Floats, number: int, forward: Floats, t: int, outer: Floats, backward: Floats
-) -> None:
+def _go_back_at_once(onward: Floats, flipped: Floats, number: int, backward: Floats, _width: int) -> None:
     np.dot(onward, flipped[number], out=backward)
+
+
+@inlined_kernel
+def _add_pairs(onward: Floats, forward: Floats, t: int, outer: Floats, number: int, width: int) -> None:
+    """What the pairs of both steps' states add up to, but for the transitions."""
+    for j in range(width):
+        share = onward[j]
+        for i in range(width):
+            outer[number, j, i] += share * forward[t, i]
+
+
+@twin_of(_add_pairs)
+def _add_pairs_at_once(onward: Floats, forward: Floats, t: int, outer: Floats, number: int, _width: int) -> None:
     outer[number] += onward[:, None] * forward[t]
 
 
@@ -207,6 +228,38 @@ def _least_positive(numbers: Floats) -> float:
     return least
 
 
+@inlined_kernel
+def _forward(
+    chains: StateChains,
+    span: Span,
+    is_sure: bool,
+    marks: Floats,
+    mark: int,
+    sizes: Floats,
+    forward: Floats,
+    width: int,
+) -> int:
+    first, last = span
+    state, has_one = 0, len(chains.matrix_of) == 0
+    for t in range(first, last):
+        number, row, here = 0 if has_one else chains.matrix_of[t], chains.row_of[t], t - first
+        if here:
+            _come(forward, here - 1, chains.transitions, number, forward, here, width)
+        elif mark >= 0:
+            _come(marks, mark, chains.transitions, number, forward, 0, width)
+        else:
+            forward[0] = chains.initial
+        sizes[t] = _weigh(forward, here, chains.weights, row, width)
+        if not sizes[t] > _UNLIKELY:
+            state = 2
+            break
+        if not is_sure and state == 0:
+            before = forward[here - 1] if here else marks[mark] if mark >= 0 else chains.initial[:0]
+            if _is_thin(forward[here], chains.weights[row], before, chains.transitions[number]):
+                state = 1
+    return state
+
+
 @kernel
 def _pass_forward(
     chains: StateChains, first: int, last: int, is_sure: bool, marks: Floats, mark: int, sizes: Floats, forward: Floats
@@ -217,23 +270,14 @@ def _pass_forward(
     probability of each step given those before, but for the scale of its row. Tells 0 where all is well, 1 where a
     number has become thin, 2 where a step is too unlikely.
     """
-    state, has_one = 0, len(chains.matrix_of) == 0
-    for t in range(first, last):
-        number, row, here = 0 if has_one else chains.matrix_of[t], chains.row_of[t], t - first
-        if here:
-            _come(forward, here - 1, chains.transitions, number, forward, here)
-        elif mark >= 0:
-            _come(marks, mark, chains.transitions, number, forward, 0)
-        else:
-            forward[0] = chains.initial
-        sizes[t] = _weigh(forward, here, chains.weights, row)
-        if not sizes[t] > _UNLIKELY:
-            return 2
-        if not is_sure and state == 0:
-            before = forward[here - 1] if here else marks[mark] if mark >= 0 else chains.initial[:0]
-            if _is_thin(forward[here], chains.weights[row], before, chains.transitions[number]):
-                state = 1
-    return state
+    width, span = len(chains.initial), (first, last)
+    if width == 2:
+        return _forward(chains, span, is_sure, marks, mark, sizes, forward, 2)
+    if width == 3:
+        return _forward(chains, span, is_sure, marks, mark, sizes, forward, 3)
+    if width == 4:
+        return _forward(chains, span, is_sure, marks, mark, sizes, forward, 4)
+    return _forward(chains, span, is_sure, marks, mark, sizes, forward, width)
 
 
 @kernel(steps=lambda chains, first, last, *_: (chains.starts[last] - chains.starts[first]) * chains.initial.size)
@@ -255,15 +299,46 @@ def filter_states(chains: StateChains, first: int, last: int, beliefs: Floats, s
 def _may_grow(chains: StateChains, begin: int, end: int, flipped: Floats, sizes: Floats) -> bool:
     """Whether what is observed later could make a belief matter that was thin."""
     num_states = len(chains.initial)
-    backward, onward, nothing = np.ones(num_states), np.empty(num_states), np.zeros((1, num_states))
-    outer = np.empty_like(flipped)
+    backward, onward = np.ones(num_states), np.empty(num_states)
     for t in range(end - 1, begin, -1):
-        _onward(chains.weights, chains.row_of[t], backward, sizes[t], onward)
+        _onward(chains.weights, chains.row_of[t], backward, sizes[t], onward, num_states)
         number = chains.matrix_of[t] if len(chains.matrix_of) else 0
-        _go_back(onward, flipped, number, nothing, 0, outer, backward)
+        _go_back(onward, flipped, number, backward, num_states)
         if not backward.max() < _LARGEST_GROWTH:
             return True
     return False
+
+
+@inlined_kernel
+def _backward(
+    chains: StateChains, span: Span, is_end: bool, flipped: Floats, forward: Floats, messages: Messages, width: int
+) -> None:
+    first, last = span
+    backward, onward, has_pairs = messages.backward, messages.onward, len(messages.outer) > 0
+    for t in range(last - 1, first - 1, -1):
+        if t < last - 1 or not is_end:
+            number = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0
+            _onward(chains.weights, chains.row_of[t + 1], backward, messages.sizes[t + 1], onward, width)
+            _go_back(onward, flipped, number, backward, width)
+            if has_pairs:
+                _add_pairs(onward, forward, t - first, messages.outer, number, width)
+        _share(forward, t - first, backward, messages.beliefs, messages.sums, messages.places[t], width)
+
+
+@kernel
+def _pass_backward(
+    chains: StateChains, first: int, last: int, is_end: bool, flipped: Floats, forward: Floats, messages: Messages
+) -> None:
+    """Beliefs of steps from the last down to the first given all observations; `is_end`: nothing comes after these."""
+    width, span = len(chains.initial), (first, last)
+    if width == 2:
+        _backward(chains, span, is_end, flipped, forward, messages, 2)
+    elif width == 3:
+        _backward(chains, span, is_end, flipped, forward, messages, 3)
+    elif width == 4:
+        _backward(chains, span, is_end, flipped, forward, messages, 4)
+    else:
+        _backward(chains, span, is_end, flipped, forward, messages, width)
 
 
 @kernel(steps=lambda chains, first, last, *_: 4 * (chains.starts[last] - chains.starts[first]) * chains.initial.size)
@@ -282,20 +357,21 @@ def sum_states(
     """Beliefs given all that is observed, of sequences from the first up to the last, added up.
 
     `sums[places[t]]` is added P(state at t | o), `firsts` that of first steps, `pairs[m]` the expected number of each
-    transition by matrix m; sequences that are risky add nothing. Messages are kept for `block` steps: of longer
-    sequences they are made twice, from what is kept of each block.
+    transition by matrix m, if it has room for any; sequences that are risky add nothing. Messages are kept for `block`
+    steps: of longer sequences they are made twice, from what is kept of each block.
     """
     num_states, longest = len(chains.initial), 0
     for sequence in range(first, last):
         longest = max(longest, chains.starts[sequence + 1] - chains.starts[sequence])
     is_sure = _least_transition(chains.transitions) >= _SURE
     is_rough = _least_positive(chains.transitions) < _THIN
-    flipped, outer = np.empty_like(chains.transitions), np.zeros_like(chains.transitions)
+    flipped, outer = np.empty_like(chains.transitions), np.zeros(pairs.shape)
     for number in range(len(flipped)):
         flipped[number] = chains.transitions[number].T
     forward = np.empty((min(block, longest), num_states))
     marks = np.empty((longest // block + 1, num_states))
     backward, onward, beliefs = np.empty(num_states), np.empty(num_states), np.empty(num_states)
+    messages = Messages(sizes, backward, onward, beliefs, sums, places, outer)
     for sequence in range(first, last):
         begin, end = chains.starts[sequence], chains.starts[sequence + 1]
         state, mark = int(is_rough), -1
@@ -316,15 +392,10 @@ def sum_states(
             stop = min(start + block, end)
             if number < num_blocks - 1:
                 _pass_forward(chains, start, stop, True, marks, number - 1, sizes, forward)
-            for t in range(stop - 1, start - 1, -1):
-                if t < end - 1:
-                    matrix = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0
-                    _onward(chains.weights, chains.row_of[t + 1], backward, sizes[t + 1], onward)
-                    _go_back(onward, flipped, matrix, forward, t - start, outer, backward)
-                _share(forward, t - start, backward, beliefs, sums, places[t])
+            _pass_backward(chains, start, stop, stop == end, flipped, forward, messages)
         if begin < end:
             firsts += beliefs
-    for number in range(len(flipped)):
+    for number in range(len(outer)):
         pairs[number] += outer[number].T * chains.transitions[number]
 
 
@@ -372,218 +443,3 @@ def sum_log_states(
             beliefs[t] = np.exp(filtered[t] + backward)
             beliefs[t] /= beliefs[t].sum()
         firsts += beliefs[begin]
-
-
-# --- best paths ---
-
-
-@inlined_kernel
-def _come_best(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int) -> None:
-    """max_i before[i] + matrix[i, j]."""
-    whole = rows.shape[1] // 4 * 4
-    for j in range(rows.shape[1]):
-        rows[t, j] = -math.inf
-    for i in range(0, whole, 4):
-        a, b, c, d = before[earlier, i], before[earlier, i + 1], before[earlier, i + 2], before[earlier, i + 3]
-        for j in range(rows.shape[1]):
-            first, second = a + matrices[number, i, j], b + matrices[number, i + 1, j]
-            third, fourth = c + matrices[number, i + 2, j], d + matrices[number, i + 3, j]
-            first = first if first > second else second
-            third = third if third > fourth else fourth
-            first = first if first > third else third
-            rows[t, j] = first if first > rows[t, j] else rows[t, j]
-    for i in range(whole, rows.shape[1]):
-        share = before[earlier, i]
-        for j in range(rows.shape[1]):
-            value = share + matrices[number, i, j]
-            rows[t, j] = value if value > rows[t, j] else rows[t, j]
-
-
-@twin_of(_come_best)
-def _come_best_at_once(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int) -> None:
-    np.max(before[earlier][:, None] + matrices[number], axis=0, out=rows[t])
-
-
-@inlined_kernel
-def _add_logs(rows: Floats, t: int, logs: Floats, place: int) -> None:
-    for j in range(rows.shape[1]):
-        rows[t, j] += logs[place, j]
-
-
-@twin_of(_add_logs)
-def _add_logs_at_once(rows: Floats, t: int, logs: Floats, place: int) -> None:
-    rows[t] += logs[place]
-
-
-@inlined_kernel
-def _is_lifted(here: int, length: int) -> bool:
-    return here % _LIFTED == _LIFTED - 1 or here == length - 1
-
-
-@kernel
-def _first_best(reached: Floats, t: int, flipped: Floats, number: int, after: int, noise: float) -> int:
-    """The first state whose sum of both is the greatest, but for noise."""
-    top = -math.inf
-    for place in range(reached.shape[1]):
-        value = reached[t, place] + flipped[number, after, place]
-        top = value if value > top else top
-    for place in range(reached.shape[1]):
-        if reached[t, place] + flipped[number, after, place] >= top - noise:
-            return place
-    return 0
-
-
-@twin_of(_first_best)
-def _first_best_at_once(reached: Floats, t: int, flipped: Floats, number: int, after: int, noise: float) -> int:
-    sums = reached[t] + flipped[number, after]
-    return int(np.argmax(sums >= sums.max() - noise))
-
-
-@kernel
-def _first_above(reached: Floats, t: int, flipped: Floats, number: int, after: int, bound: float) -> int:
-    """The first state whose sum of both is so great; how many states there are, if none is."""
-    num_states: int = reached.shape[1]
-    for place in range(num_states):
-        if reached[t, place] + flipped[number, after, place] >= bound:
-            return place
-    return num_states
-
-
-@twin_of(_first_above)
-def _first_above_at_once(reached: Floats, t: int, flipped: Floats, number: int, after: int, bound: float) -> int:
-    is_above = reached[t] + flipped[number, after] >= bound
-    return int(np.argmax(is_above)) if is_above.any() else len(is_above)
-
-
-@kernel
-def _pass_best(chains: StateChains, first: int, last: int, marks: Floats, mark: int, reached: Floats) -> float:
-    """The greatest weight of a path to each state of each step, less what lifts took off, which is told."""
-    offset, has_one = 0.0, len(chains.matrix_of) == 0
-    for t in range(first, last):
-        number, here = 0 if has_one else chains.matrix_of[t], t - first
-        if here:
-            _come_best(reached, here - 1, chains.transitions, number, reached, here)
-        elif mark >= 0:
-            _come_best(marks, mark, chains.transitions, number, reached, 0)
-        else:
-            reached[0] = chains.initial
-        _add_logs(reached, here, chains.weights, chains.row_of[t])
-        if _is_lifted(here, last - first):
-            top: float = reached[here].max()
-            if top == -math.inf:
-                return top
-            reached[here] -= top
-            offset += top
-    return offset
-
-
-@kernel
-def _go_back_best(
-    chains: StateChains, first: int, last: int, flipped: Floats, reached: Floats, noise: float, path: Codes
-) -> None:
-    """The best states of steps before the last one of a block, whose state is known.
-
-    The greatest sum that leads to a state is what was reached there, less what it weighs, unless the row was lifted.
-    """
-    for t in range(last - 2, first - 1, -1):
-        here, after = t - first, path[t + 1]
-        number, place = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0, reached.shape[1]
-        if not _is_lifted(here + 1, last - first):
-            bound = reached[here + 1, after] - chains.weights[chains.row_of[t + 1], after] - noise
-            place = _first_above(reached, here, flipped, number, after, bound)
-        if place == reached.shape[1]:
-            place = _first_best(reached, here, flipped, number, after, noise)
-        path[t] = place
-
-
-@kernel(steps=lambda chains, first, last, *_: (chains.starts[last] - chains.starts[first]) * chains.initial.size)
-def best_states(
-    chains: StateChains, first: int, last: int, block: int, noise: float, path: Codes, values: Floats
-) -> None:
-    """The best path of each sequence from the first up to the last, and its logarithm; numbers are logarithms.
-
-    Of paths that noise alone tells apart, that with the earlier state where they differ last. An impossible sequence
-    has the value -inf. Messages are kept as in `sum_states`.
-    """
-    num_states, longest = len(chains.initial), 0
-    for sequence in range(first, last):
-        longest = max(longest, chains.starts[sequence + 1] - chains.starts[sequence])
-    flipped = np.empty_like(chains.transitions)
-    for number in range(len(flipped)):
-        flipped[number] = chains.transitions[number].T
-    reached, nothing = np.empty((min(block, longest), num_states)), np.zeros((1, 1, num_states))
-    marks = np.empty((longest // block + 1, num_states))
-    for sequence in range(first, last):
-        begin, end = chains.starts[sequence], chains.starts[sequence + 1]
-        values[sequence], mark = 0.0, -1
-        for start in range(begin, end, block):
-            stop = min(start + block, end)
-            values[sequence] += _pass_best(chains, start, stop, marks, mark, reached)
-            if values[sequence] == -math.inf:
-                break
-            mark += 1
-            marks[mark] = reached[stop - start - 1]
-        if values[sequence] == -math.inf or begin == end:
-            continue
-        num_blocks = (end - begin + block - 1) // block
-        for number in range(num_blocks - 1, -1, -1):
-            start = begin + number * block
-            stop = min(start + block, end)
-            if number < num_blocks - 1:
-                _pass_best(chains, start, stop, marks, number - 1, reached)
-            if stop == end:
-                path[end - 1] = _first_best(reached, stop - 1 - start, nothing, 0, 0, noise)
-            else:
-                matrix = chains.matrix_of[stop] if len(chains.matrix_of) else 0
-                path[stop - 1] = _first_best(reached, stop - 1 - start, flipped, matrix, path[stop], noise)
-            _go_back_best(chains, start, stop, flipped, reached, noise, path)
-
-
-# --- draws ---
-
-
-@kernel
-def _pick(weights: Floats, level: float) -> int:
-    """The state at a level of the distribution function; of states of weight zero none."""
-    total = level * weights.sum()
-    chosen = -1
-    for state in range(len(weights)):
-        if weights[state] > 0.0:
-            chosen = state
-            total -= weights[state]
-            if total < 0.0:
-                break
-    return chosen
-
-
-@kernel(steps=lambda chains, _filtered, levels, _paths: 4 * levels.size * chains.initial.size)
-def draw_states(chains: StateChains, filtered: Floats, levels: Floats, paths: Codes) -> None:
-    """Paths from the posterior, one for each row of uniform numbers, backwards along the filtered beliefs.
-
-    Where these leave no state, as in risky sequences, the rest of the path is -1.
-    """
-    for number in range(len(paths)):
-        for sequence in range(len(chains.starts) - 1):
-            begin, end = chains.starts[sequence], chains.starts[sequence + 1]
-            for t in range(end - 1, begin - 1, -1):
-                if t == end - 1:
-                    paths[number, t] = _pick(filtered[t], levels[number, t])
-                    continue
-                after = paths[number, t + 1]
-                if after < 0:
-                    paths[number, t] = -1
-                    continue
-                matrix = chains.transitions[chains.matrix_of[t + 1] if len(chains.matrix_of) else 0]
-                paths[number, t] = _pick(filtered[t] * matrix[:, after], levels[number, t])
-
-
-@kernel(steps=lambda chains, levels, _path: 4 * levels.size * chains.initial.size)
-def walk_states(chains: StateChains, levels: Floats, path: Codes) -> None:
-    """Paths from the start, one uniform number a step, of chains without observations."""
-    for sequence in range(len(chains.starts) - 1):
-        for t in range(chains.starts[sequence], chains.starts[sequence + 1]):
-            if t == chains.starts[sequence]:
-                path[t] = _pick(chains.initial, levels[t])
-            else:
-                matrix = chains.transitions[chains.matrix_of[t] if len(chains.matrix_of) else 0]
-                path[t] = _pick(matrix[path[t - 1]], levels[t])

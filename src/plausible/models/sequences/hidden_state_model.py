@@ -13,7 +13,8 @@ from plausible.base.arrays import Codes, Floats
 from plausible.base.options import check_number, generator_of, read_count
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.kernels.state_chains import StateChains, walk_states
+from plausible.kernels.state_chains import StateChains
+from plausible.kernels.state_paths import walk_states
 from plausible.models.sequences import state_inference
 from plausible.models.sequences.emissions import OBSERVATION, Emission, ObservedRows, combined, soft_rows
 from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
@@ -301,7 +302,7 @@ class HiddenStateModel(SequenceModel):
 
 def by_column(rows: Any, names: Sequence[str]) -> Any:
     """Matrices as columns: those that are observed, in their order."""
-    if isinstance(rows, (list, tuple)) and any(np.ndim(each) == 2 for each in rows if isinstance(each, np.ndarray)):
+    if isinstance(rows, (list, tuple)) and any(isinstance(each, np.ndarray) and each.ndim == 2 for each in rows):
         return [by_column(each, names) for each in rows]
     if not isinstance(rows, np.ndarray) or rows.ndim != 2:
         return rows
@@ -313,6 +314,8 @@ def by_column(rows: Any, names: Sequence[str]) -> Any:
 def _with_column(rows: Any, name: str, taken: set[str | None]) -> Any:
     """Rows whose only column of data is called by its name in the model."""
     if isinstance(rows, (list, tuple)):
+        if set(map(type, rows)) <= {np.ndarray, list, tuple}:  # values of many sequences
+            return rows
         return [_with_column(each, name, taken) if _has_columns(each) else each for each in rows]
     if not _has_columns(rows):
         return rows

@@ -11,7 +11,8 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.remedies import Argument, Remedy
 from plausible.data.sequences import Sequences
 from plausible.errors import NotSupported
-from plausible.kernels.kalman import FilteredSteps, KalmanSystem
+from plausible.kernels.kalman import FilteredSteps
+from plausible.kernels.kalman_beliefs import KalmanSystem
 from plausible.models.sequences.kalman_runs import ObservedNumbers, filtered
 from plausible.models.sequences.state_estimates import SteadyState, width_of
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.kernels.kalman import FilteredSteps, KalmanSystem, filter_sequences, mirror_sequences, new_room
+from plausible.kernels.kalman import FilteredSteps, filter_sequences, mirror_sequences, new_room
+from plausible.kernels.kalman_beliefs import KalmanSystem
 from plausible.kernels.kalman_smoother import KnownSteps, SmoothedSteps, new_backward, smooth_sequences
 
 

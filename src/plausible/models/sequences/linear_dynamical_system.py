@@ -15,7 +15,8 @@ from plausible.base.options import Seed, generator_of, read_count
 from plausible.base.remedies import Argument, Remedy
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
-from plausible.kernels.kalman import FilteredSteps, KalmanSystem, walk
+from plausible.kernels.kalman import FilteredSteps, walk
+from plausible.kernels.kalman_beliefs import KalmanSystem
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.sequences import kalman_answers
 from plausible.models.sequences.gaussian_unrolling import unrolled_system

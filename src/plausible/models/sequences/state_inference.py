@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.kernels.label_chains import best_chains
-from plausible.kernels.state_chains import (
-    StateChains,
-    best_states,
-    draw_states,
-    filter_states,
-    lift,
-    sum_log_states,
-    sum_states,
-)
+from plausible.kernels.state_chains import StateChains, filter_states, lift, sum_log_states, sum_states
+from plausible.kernels.state_paths import best_states, draw_states
 
 #: Messages are kept for all steps up to so many numbers, else for blocks of steps.
 _MOST_KEPT = 1 << 22
@@ -128,20 +121,21 @@ def filtered(chains: HiddenChains) -> StateBeliefs:
 
 def smoothed(chains: HiddenChains) -> StateBeliefs:
     """Beliefs given all that is observed."""
-    found = _summed(chains, np.arange(chains.num_steps, dtype=np.int32), chains.num_steps)
+    found = _summed(chains, np.arange(chains.num_steps, dtype=np.int32), chains.num_steps, has_pairs=False)
     return StateBeliefs(found.rows, found.step_logs)
 
 
 def expected(chains: HiddenChains, num_rows: int) -> StateSums:
     """Expected counts given all that is observed, states by the observation that they were seen with."""
-    return _summed(chains, chains.row_of, num_rows)
+    return _summed(chains, chains.row_of, num_rows, has_pairs=True)
 
 
-def _summed(chains: HiddenChains, places: Codes, num_places: int) -> StateSums:
+def _summed(chains: HiddenChains, places: Codes, num_places: int, *, has_pairs: bool) -> StateSums:
     program, scales = chains.scaled()
     num_states, num_sequences = chains.num_states, chains.num_sequences
     sums, firsts = np.zeros((num_places, num_states)), np.zeros(num_states)
-    pairs, sizes = np.zeros(chains.transitions.shape), np.empty(chains.num_steps)
+    pairs = np.zeros(chains.transitions.shape if has_pairs else (0, num_states, num_states))
+    sizes = np.empty(chains.num_steps)
     is_risky = np.zeros(num_sequences, dtype=bool)
     block = block_of(chains)
     sum_states(program, 0, num_sequences, block, places, sizes, sums, firsts, pairs, is_risky)
@@ -151,7 +145,8 @@ def _summed(chains: HiddenChains, places: Codes, num_places: int) -> StateSums:
         logs = _in_logs(some)
         np.add.at(sums, places[steps], logs.smoothed)
         firsts += logs.firsts
-        pairs += logs.pairs
+        if has_pairs:
+            pairs += logs.pairs
         step_logs[steps] = logs.step_logs
     return StateSums(sums, firsts, pairs, step_logs)
 

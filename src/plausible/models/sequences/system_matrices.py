@@ -15,7 +15,7 @@ from plausible.base.remedies import Argument, Remedy
 from plausible.data.sequences import Sequences
 from plausible.errors import InvalidArgument, InvalidModel, PlausibleError
 from plausible.factors.definite import rounding, semi_definite, symmetric
-from plausible.kernels.kalman import KalmanSystem
+from plausible.kernels.kalman_beliefs import KalmanSystem
 from plausible.models.sequences.kalman_runs import ObservedNumbers
 
 #: What `initial_covariance` may be instead of numbers.
