@@ -15,6 +15,9 @@ from plausible.variables import Variable
 
 RAIN = Variable("rain", ["no", "yes"])
 KNOWN = {"rain": RAIN}
+#: Six in the morning, and hours, around the change of clocks.
+_BERLIN = pd.date_range("2024-03-29 06:00", periods=6, freq="D", tz="Europe/Berlin")
+_HOURS = pd.date_range("2024-03-31 00:00", periods=5, freq="h", tz="Europe/Berlin")
 
 
 def _shuffled(seed: int) -> tuple[pd.DataFrame, dict[str, list[int]]]:
@@ -89,8 +92,20 @@ def test_missing_steps_are_refused_filled_or_ignored() -> None:
         (["2024-01-15", "2024-02-15", "2024-04-15"], ["2024-05-15", "2024-06-15"]),
         (["2024-02-27", "2024-02-28", "2024-02-29"], ["2024-03-01", "2024-03-02"]),
         (pd.period_range("2024Q1", periods=3, freq="Q"), pd.period_range("2024Q4", periods=2, freq="Q")),
+        (["2024-01-30", "2024-02-29", "2024-03-30"], ["2024-04-30", "2024-05-30"]),
+        (["2023-01-30", "2023-02-28", "2023-04-30"], ["2023-05-30", "2023-06-30"]),
+        (["8", "9", "10"], [11, 12]),
+        (["20240130", "20240131", "20240201"], ["2024-02-02", "2024-02-03"]),
+        (_BERLIN[:3], _BERLIN[3:5]),
+        (_BERLIN[[0, 1, 3]], _BERLIN[4:6]),
+        (_HOURS[:3], _HOURS[3:5]),
+        (pd.to_timedelta([1, 2, 4], unit="h"), pd.to_timedelta([5, 6], unit="h")),
     ],
-    ids=["numbers", "fractions", "month ends", "months", "days", "quarters"],
+    ids=[
+        *("numbers", "fractions", "month ends", "months", "days", "quarters"),
+        *("the 30th", "the 30th, none in March", "texts of numbers", "digits of days"),
+        *("clocks changed", "clocks changed in a gap", "hours in a night of 23", "durations"),
+    ],
 )
 def test_times_after_the_last_step_go_on_as_before(times: list[object], later: list[object]) -> None:
     """The calendar and the unit of the times given are kept."""
@@ -98,6 +113,23 @@ def test_times_after_the_last_step_go_on_as_before(times: list[object], later: l
     ahead = read.ahead(np.zeros((1, 2, 1)), ["x"]).index
     expected = pd.Index(later)
     assert np.allclose(ahead, expected) if ahead.dtype.kind == "f" else (ahead == expected.astype(ahead.dtype)).all()
+
+
+def test_texts_of_numbers_come_in_the_order_of_the_numbers() -> None:
+    """ "10" comes after "9", and a text that is no time among them is named."""
+    read = Sequences.read({"t": ["10", "8", "9"], "rain": ["no", "yes", None]}, KNOWN, time="t")
+    assert read.columns["rain"].tolist() == [1, -1, 0]
+    with pytest.raises(InvalidArgument, match="not such as 'soon'"):
+        Sequences.read({"t": ["8", "soon", "9"], "rain": ["no"] * 3}, KNOWN, time="t")
+
+
+def test_a_missing_day_is_told_by_the_clock() -> None:
+    """A gap over the change of clocks is one day, filled at the same hour."""
+    rows = {"t": _BERLIN[[0, 1, 3]], "rain": ["no"] * 3}
+    with pytest.raises(InvalidArgument, match="times are 1 day apart elsewhere"):
+        Sequences.read(rows, KNOWN, time="t")
+    filled = Sequences.read(rows, KNOWN, time="t", gaps="fill")
+    assert list(filled.steps.times.values) == list(_BERLIN[:4])
 
 
 def test_errors_name_the_sequence_and_the_row() -> None:

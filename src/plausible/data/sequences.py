@@ -203,14 +203,16 @@ class Sequences:
         columns = {name: column[chosen] for name, column in self.columns.items()}
         return replace(self, columns=columns, soft=soft, steps=steps, index=None, _places=np.arange(len(chosen)))
 
-    def lengthened(self, num_steps: int) -> Sequences:
-        """The same with so many steps more at the end of each sequence, at which nothing is observed."""
+    def lengthened(self, num_steps: int, known: Mapping[str, NDArray[Any]] = MappingProxyType({})) -> Sequences:
+        """The same with so many steps more at the end of each sequence, at which only some columns are `known`."""
         starts = self.starts + num_steps * np.arange(len(self.starts))
         moved = np.arange(self.num_steps) + num_steps * self.sequence_of
         columns = {}
         for name, column in self.columns.items():
             columns[name] = np.full(int(starts[-1]), np.nan if column.dtype.kind == "f" else -1, dtype=column.dtype)
             columns[name][moved] = column
+            if name in known:
+                columns[name][starts[1:, None] - num_steps + np.arange(num_steps)] = known[name]
         soft = {name: SoftCells(moved[cells.steps], cells.weights) for name, cells in self.soft.items()}
         rows = np.full(int(starts[-1]), -1)
         rows[moved] = self.steps.rows

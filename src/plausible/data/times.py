@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from plausible.base.arrays import Ints, Positions, starts_of
 from plausible.base.records import shown
 from plausible.base.remedies import Argument, Remedy
 from plausible.data.factorizing import factorize, is_absent
+from plausible.data.time_scales import Scale, scale_of
 from plausible.errors import InvalidArgument, counted
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ GAPS = ("refuse", "fill", "ignore")
 _UNEVEN = 1e-6
 #: So many missing steps for each row are hardly meant.
 _MOST_FILLED = 100
+#: Days that are written in digits alone.
+_DAY = r"[12]\d{3}[01]\d[0-3]\d"
 _AS_THEY_STAND = Remedy("take rows as they follow each other: ", Argument("gaps", "ignore"))
 
 
@@ -107,8 +110,8 @@ class Steps:
             return replace(self, times=times)
         rows, before = np.full(int(ends[-1]), -1), np.repeat(np.arange(len(counts)), counts)
         rows[ends - 1] = self.rows
-        values = times.shifted(before, np.arange(len(rows)) - (ends - 1)[before])
-        return Steps(np.append(0, ends)[self.starts], rows, self.labels, replace(times, values=values))
+        filled = times.at(times.ordinals[before] + (np.arange(len(rows)) - (ends - 1)[before]) * times.unit)
+        return Steps(np.append(0, ends)[self.starts], rows, self.labels, filled)
 
     def _counted(self, times: Times) -> tuple[Ints, Times]:
         """How many steps each time is after the one before it, 1 at the start of a sequence; times with their unit."""
@@ -140,8 +143,9 @@ class Times:
 
     name: str  # of the column
     values: pd.Index[Any]  # numbers, dates or periods
-    ordinals: NDArray[Any]  # the same as numbers, whole or fractional; of dates in months, numbers of months
-    unit: Any = None  # what can be added to a value to get to the next step; None where no two belong together
+    ordinals: NDArray[Any]  # the same as numbers, whole or fractional
+    scale: Scale  # what these count
+    unit: Any = None  # how many of them there are from step to step; None where no two times belong together
 
     @classmethod
     def read(cls, name: str, column: Any) -> Times:
@@ -156,18 +160,11 @@ class Times:
             values = _parsed(name, values)
         if values.isna().any():
             raise InvalidArgument(f"Row {int(np.argmax(values.isna()))} has no time in column {name!r}.")
-        if isinstance(values, pd.DatetimeIndex):
-            return cls(name, values, _months(values) if _are_monthly(values) else values.asi8)
-        if isinstance(values, (pd.PeriodIndex, pd.TimedeltaIndex)):
-            return cls(name, values, values.asi8)
-        ordinals = values.to_numpy()
-        if ordinals.dtype.kind in "iu":  # small ones and those without a sign can't be subtracted
-            values = pd.Index(ordinals.astype(np.int64))
-            ordinals = values.to_numpy()
-        if ordinals.dtype.kind not in "if" or np.isinf(ordinals).any():
-            problem = "an infinite number" if ordinals.dtype.kind == "f" else values.dtype
+        scale = scale_of(values)
+        if scale is None:
+            problem = "an infinite number" if values.dtype.kind == "f" else values.dtype
             raise InvalidArgument(f"The times in column {name!r} are numbers, dates or periods, not {problem}.")
-        return cls(name, values, ordinals)
+        return cls(name, values, scale.ordinals(values), scale)
 
     def take(self, order: Positions) -> Times:
         """The times in another order."""
@@ -175,51 +172,25 @@ class Times:
 
     def told(self, step: int) -> str:
         """A time as people write it."""
-        return _told(self.values[step])
+        value = self.values[step]
+        return f"{value:.12g}" if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
 
     @property
     def unit_told(self) -> str:
         """The distance of two steps as people write it."""
-        return _told(self.unit)
+        return self.scale.told(self.unit)
 
     def with_unit(self, step: int) -> Times:
         """With the distance of a step from the one before it as the unit."""
-        import pandas as pd
+        return replace(self, unit=self.ordinals[step] - self.ordinals[step - 1])
 
-        first, second = self.values[step - 1], self.values[step]
-        if isinstance(self.values, pd.DatetimeIndex) and _are_monthly(self.values):
-            months = int(self.ordinals[step] - self.ordinals[step - 1])
-            is_end = self.values.day.nunique() > 1
-            return replace(self, unit=pd.offsets.MonthEnd(months) if is_end else pd.DateOffset(months=months))
-        if isinstance(self.values, pd.PeriodIndex):
-            return replace(self, unit=cast(Any, self.values.freq) * int(self.ordinals[step] - self.ordinals[step - 1]))
-        return replace(self, unit=second - first)
+    def at(self, ordinals: NDArray[Any]) -> Times:
+        """Other times on the same scale."""
+        return replace(self, values=self.scale.at(ordinals), ordinals=ordinals)
 
     def shifted(self, steps: Positions, numbers: Ints) -> Any:
         """The times of some steps, each so many units later."""
-        import pandas as pd
-
-        if isinstance(self.unit, pd.offsets.BaseOffset):
-            pairs = zip(self.values[steps], numbers.tolist(), strict=True)
-            return pd.Index([value + self.unit * number if number else value for value, number in pairs])
-        return pd.Index(self.values[steps] + numbers * self.unit)
-
-
-def _months(values: pd.DatetimeIndex) -> Ints:
-    return np.asarray(values.year * 12 + values.month, dtype=np.int64)
-
-
-def _are_monthly(values: pd.DatetimeIndex) -> bool:
-    """Whether dates are all on one day of the month, or all at its end, at one time of the day."""
-    is_even = values.day.nunique() == 1 or bool(values.is_month_end.all())
-    return is_even and len(values) > 1 and (values - values.normalize()).nunique() == 1
-
-
-def _told(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.12g}"
-    months = getattr(value, "kwds", {}).get("months") or (value.n if type(value).__name__ == "MonthEnd" else None)
-    return str(value).removesuffix(" 00:00:00") if months is None else counted(months, "month")
+        return self.scale.at(self.ordinals[steps] + numbers * self.unit)
 
 
 def _parsed(name: str, values: pd.Index[Any]) -> Any:
@@ -229,11 +200,18 @@ def _parsed(name: str, values: pd.Index[Any]) -> Any:
     inferred = pd.Index(values.to_series().infer_objects())
     if inferred.dtype != object and not isinstance(inferred.dtype, pd.StringDtype):
         return inferred
+    numbers = pd.to_numeric(values.to_series(), errors="coerce").to_numpy()
+    is_number = ~np.isnan(numbers)
+    if is_number.all() and not values.str.fullmatch(_DAY).all():
+        return pd.Index(numbers)
     try:
+        if is_number.any() and not is_number.all():
+            raise ValueError("Texts of two kinds.")
         return pd.DatetimeIndex(pd.to_datetime(values))
     except (ValueError, TypeError):
+        wrong = values[int(np.argmin(is_number))]
         raise InvalidArgument(
-            f"The times in column {name!r} are numbers, dates or periods, not such as {shown(values[0])}."
+            f"The times in column {name!r} are numbers, dates or periods, not such as {shown(wrong)}."
         ) from None
 
 

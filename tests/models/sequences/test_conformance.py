@@ -124,6 +124,63 @@ def test_prediction_is_filtering_steps_at_which_nothing_is_seen(model: SequenceM
     assert all(len(table) == 2 for table in forecast.values())
 
 
+ONLINE = [model for model in MODELS if hasattr(model, "online")]
+
+
+@pytest.mark.parametrize("model", ONLINE, ids=[model.kind for model in ONLINE])
+def test_filters_fed_row_by_row_know_and_predict_what_the_model_does(model: SequenceModel) -> None:
+    """After the rows one by one: the likelihood, the steps to come and what will be seen in them, before rows too."""
+    rows = rows_of(model, 5, 9)
+    for length in (0, 5):
+        now = model.online()
+        for _, row in rows.iloc[:length].iterrows():
+            now = now.update({name: None if pd.isna(cell) else cell for name, cell in row.items()})
+        seen = rows.iloc[:length]
+        assert now.log_likelihood == pytest.approx(model.log_likelihood(seen), abs=1e-12)
+        empty = seen if length else {name: [] for name in rows}
+        expected = values(model.predict(empty, 3))
+        np.testing.assert_allclose(values(now.predict(3)), expected, rtol=1e-9, atol=1e-12)
+        if hasattr(now, "forecast"):
+            told, wanted = now.forecast(3, level=0.8), model.forecast(empty, 3, level=0.8)
+            assert list(told) == list(wanted)
+            np.testing.assert_allclose(values(told), values(wanted), rtol=1e-9, atol=1e-12)
+
+
+DRAWING = [model for model in MODELS if hasattr(model, "sample_posterior")]
+
+
+@pytest.mark.parametrize("model", DRAWING, ids=[model.kind for model in DRAWING])
+def test_paths_drawn_have_one_form(model: SequenceModel) -> None:
+    """A table a path, with the index of the rows; the same seed draws the same; frequencies near the beliefs."""
+    rows = rows_of(model, 6, 10)
+    rows.index = pd.Index(list("abcdef"))
+    paths, again = (model.sample_posterior(rows, 400, seed=3) for _ in range(2))
+    assert len(paths) == 400
+    assert list(paths[0].index) == list("abcdef")
+    assert paths.to_frame().equals(again.to_frame())
+    assert paths.to_frame().columns.names == ["path", "variable"]
+    smoothed = model.smooth(rows)
+    for name, drawn in paths.values.items():
+        if isinstance(smoothed, (dict, pd.DataFrame)):
+            beliefs = smoothed[name] if isinstance(smoothed, dict) else smoothed
+            shares = np.stack([(drawn == state).mean(axis=0) for state in beliefs.columns], axis=1)
+            np.testing.assert_allclose(shares, beliefs, rtol=0, atol=0.11)  # four standard errors and more
+        else:
+            place = list(smoothed.states).index(name)
+            errors = smoothed.deviation[:, place] / np.sqrt(400)
+            assert (np.abs(drawn.mean(axis=0) - smoothed.mean[:, place]) < 5 * errors).all()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=KINDS)
+def test_models_show_their_parameters(model: SequenceModel) -> None:
+    """What is printed begins with the kind, goes on with a table, and a notebook shows the same."""
+    first, _, tables = str(model).partition("\n\n")
+    assert first.startswith(type(model).__name__)
+    assert " | " in tables
+    assert "<table>" in model._repr_html_()
+    assert first.partition(":")[0] in model._repr_html_()
+
+
 @pytest.mark.parametrize("model", MODELS, ids=KINDS)
 def test_wrong_rows_are_refused_with_a_name(model: SequenceModel) -> None:
     """A column that is no variable, and one that an option names and is not there."""

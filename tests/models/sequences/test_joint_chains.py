@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtr
 
 import plausible as pb
 from plausible.models.sequences.interventions import intervened
@@ -66,6 +67,36 @@ def test_beliefs_and_likelihoods_are_those_of_the_unrolled_network(seed: int) ->
             place = f"{name}[{step}]"
             np.testing.assert_allclose(smoothed[name].iloc[step], every[place].values, rtol=0, atol=1e-12)
             np.testing.assert_allclose(filtered[name].iloc[step], now[place].values, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_to_come_have_their_inputs_and_numbers(seed: int) -> None:
+    """P(X_T+h | o) and the mixtures that numbers come from are those of the unrolled network with later inputs."""
+    rng = np.random.default_rng(seed)
+    model = network(rng)
+    rows, inputs = rows_of(model, rng, 3), {"go": [1, 0]}
+    predicted, told = model.predict(rows, 2, inputs=inputs), model.forecast(rows, 2, inputs=inputs, level=0.6)
+    evidence = {**findings(rows), "go[3]": 1, "go[4]": 0}
+    beliefs = model.unroll(5).marginals(evidence=evidence)
+    for step, place in ((1, 3), (2, 4)):
+        for name in predicted:
+            np.testing.assert_allclose(
+                predicted[name].loc[step], beliefs[f"{name}[{place}]"].values, rtol=0, atol=1e-12
+            )
+        between = beliefs[f"between[{place}]"].values
+        cpd = model.transition["number"]
+        means, deviations = (
+            cpd.intercept[:, evidence[f"go[{place}]"]],
+            np.sqrt(cpd.variance[:, evidence[f"go[{place}]"]]),
+        )
+        own = told["number"].loc[step]
+        assert own["mean"] == pytest.approx(between @ means, abs=1e-12)
+        for end, share in (("lower", 0.2), ("upper", 0.8)):
+            assert between @ ndtr((own[end] - means) / deviations) == pytest.approx(share, abs=1e-9)
+    with pytest.raises(pb.errors.InvalidArgument, match="rows to come of the inputs"):
+        model.predict(rows, 2)
+    with pytest.raises(pb.errors.InvalidArgument, match="inputs= has 1 rows, and there are 2 steps"):
+        model.predict(rows, 2, inputs={"go": [1]})
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -251,7 +251,7 @@ def test_drawn_paths_have_the_moments_of_the_smoother():
     model, count = model_of(system), 4000
     values = random_values(np.random.default_rng(6), 4, 1)
     draws = model.sample_posterior(rows_of(values), count, seed=0)
-    paths = draws.to_numpy().reshape(4, count, 2).transpose(1, 0, 2).reshape(count, 8)
+    paths = np.stack([draws.values[name] for name in model.states], axis=2).reshape(count, 8)
     mean, covariance, _ = posterior(system, values)
     spread = np.sqrt(np.diag(covariance))
     assert (np.abs(paths.mean(axis=0) - mean) < 5 * spread / np.sqrt(count)).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,20 +10,22 @@ import numpy as np
 
 from plausible.base.arrays import Codes, Floats
 from plausible.base.options import Seed, check_count, check_number, generator_of
+from plausible.base.remedies import Argument
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.engine.run import Semiring
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.budget import Budget, read_budget
 from plausible.models.sequences.dynamic_online import DynamicFilter
 from plausible.models.sequences.interventions import intervened
 from plausible.models.sequences.joint_chains import JointChains
+from plausible.models.sequences.numbers_ahead import NumberAhead
 from plausible.models.sequences.observations import StepBeliefs, StepEvidence
 from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
 from plausible.models.sequences.slice_passes import SlicePasses
 from plausible.models.sequences.slice_program import Clusters, SliceProgram, compile_slice
 from plausible.models.sequences.slice_sampling import draw_rows
-from plausible.models.sequences.template import Template, lagged
-from plausible.models.sequences.trajectory import Trajectory
+from plausible.models.sequences.template import Lagged, Template, lagged
+from plausible.models.sequences.trajectory import DrawnPaths, Trajectory
 from plausible.variables import State, Variable
 from plausible.variables.evidence import likelihood
 
@@ -128,14 +129,21 @@ class DynamicAnswers(SequenceModel):
         evidence = self._evidence(rows, sequence, time, gaps, do, [one.name for one in wanted])
         scope = [_discrete(evidence.template, one.name, self._place) for one in wanted]
         named = tuple(map(str, wanted))
+        joints = self._joints(evidence, wanted, budget)
+        joints[evidence.positions() < max(one.lag for one in wanted)] = np.nan
+        columns = pd.MultiIndex.from_product([variable.states for variable in scope], names=list(named))
+        return evidence.sequences.frame(joints, columns)
+
+    def _joints(self, evidence: StepEvidence, wanted: Sequence[Lagged], budget: Budget | None) -> Floats:
+        """The joint of some variables at each step: axes (step, joint state)."""
+        if not wanted:
+            return np.ones((evidence.sequences.num_steps, 1))
+        named = tuple(map(str, wanted))
         programs = self._programs(evidence, budget, together=(named,))
         for one in wanted:
             if str(one) not in programs[-1].variables:
                 raise InvalidArgument(f"{str(one)!r} lies further back than a slice depends on.")
-        joints = SlicePasses.run(programs, evidence, lambda passes: passes.smoothed(named))[1].joints
-        joints[evidence.positions() < max(one.lag for one in wanted)] = np.nan
-        columns = pd.MultiIndex.from_product([variable.states for variable in scope], names=list(named))
-        return evidence.sequences.frame(joints, columns)
+        return SlicePasses.run(programs, evidence, lambda passes: passes.smoothed(named))[1].joints
 
     def predict(
         self,
@@ -145,6 +153,7 @@ class DynamicAnswers(SequenceModel):
         sequence: str | None = None,
         time: str | None = None,
         gaps: str = "refuse",
+        inputs: SequencesLike | None = None,
         do: Mapping[str, State] | None = None,
         engine: Any = None,
         budget: Budget | None = None,
@@ -155,23 +164,16 @@ class DynamicAnswers(SequenceModel):
         ----------
         steps
             How many steps to look ahead, after the last one of each sequence.
+        inputs
+            The rows to come of the inputs, the same for all sequences.
         do, engine, budget
             As for `filter`; a slice that is set may lie ahead.
         """
-        check_count("steps", steps, 1)
-        if self._template.inputs:
-            raise InvalidArgument(
-                f"{self._template.inputs[0]!r} is an input, whose values in the steps ahead must be given: add rows "
-                "with them, the other cells empty, and ask filter."
-            )
         sequences = self._read(rows, sequence, time, gaps)
-        evidence = intervened(self._template, sequences.lengthened(steps), do, self._place)
+        evidence = self._given(self._lengthened(sequences, steps, inputs), do)
         logs, marginals, _ = self._beliefs(evidence, engine, budget, "filter")
         refuse_impossible(evidence.sequences, logs)
-        ends = evidence.sequences.starts[1:]
-        ahead = (ends[:, None] - steps + np.arange(steps)).ravel()
-        shape = (sequences.num_sequences, steps, -1)
-        values = marginals[ahead].reshape(shape) if len(ahead) else np.zeros((0, steps, marginals.shape[1]))
+        values = _last_steps(evidence, marginals, steps)
         return {
             variable.name: sequences.ahead(values[:, :, start:end], variable.states)
             for variable, start, end in self._columns()
@@ -186,21 +188,45 @@ class DynamicAnswers(SequenceModel):
         sequence: str | None = None,
         time: str | None = None,
         gaps: str = "refuse",
+        inputs: SequencesLike | None = None,
         do: Mapping[str, State] | None = None,
         engine: Any = None,
         budget: Budget | None = None,
     ) -> dict[str, pd.DataFrame]:
-        """What `predict` tells of the variables that the rows have columns of; `level` is for models of numbers."""
+        """What will be observed of the variables that the rows have columns of, in the steps after the last row.
+
+        Of numbers the mean, and the ends of an interval that has the probability `level`, with as much below it as
+        above; the other parameters are those of `predict`.
+        """
         check_number("level", level, above=0, below=1)
         sequences = self._read(rows, sequence, time, gaps)
+        asked: dict[str, Any] = {"sequence": sequence, "time": time, "gaps": gaps, "inputs": inputs, "do": do}
+        found = self.predict(rows, steps, **asked, engine=engine, budget=budget)
+        longer = self._lengthened(sequences, steps, inputs)
+        forecasts = {}
         for name, variable in sequences.variables.items():
-            if variable.is_continuous:
-                raise NotSupported(
-                    f"{name!r} is continuous, and forecasts of a dynamic network are of states. Ask the network of all "
-                    f'steps for its moments: model.unroll(T).moments("{name}[t]", evidence).'
-                )
-        found = self.predict(rows, steps, sequence=sequence, time=time, gaps=gaps, do=do, engine=engine, budget=budget)
-        return {name: frame for name, frame in found.items() if name in sequences.variables}
+            if name in found:
+                forecasts[name] = found[name]
+            elif name not in self._template.inputs:
+                number = NumberAhead.of(self._template, variable)
+                evidence = self._given(longer, do, number.parent_names)
+                shares = _last_steps(evidence, self._joints(evidence, number.parents, budget), steps)
+                told = number.forecast(shares.reshape(-1, shares.shape[-1]), level)
+                forecasts[name] = sequences.ahead(told.values.reshape(*shares.shape[:2], -1), told.columns)
+        return forecasts
+
+    def _lengthened(self, sequences: Sequences, steps: int, inputs: SequencesLike | None) -> Sequences:
+        """The sequences with steps to come, at which only inputs are known."""
+        check_count("steps", steps, 1)
+        wanted = {name: self._template.variables[name] for name in self._template.inputs}
+        if not wanted:
+            return sequences.lengthened(steps)
+        if inputs is None:
+            raise InvalidArgument(f"Give the rows to come of the inputs {list(wanted)}: ", Argument("inputs"), ".")
+        read = Sequences.read(inputs, wanted, place="the inputs")
+        if read.num_steps != steps:
+            raise InvalidArgument(Argument("inputs"), f" has {read.num_steps} rows, and there are {steps} steps.")
+        return sequences.lengthened(steps, read.columns)
 
     # --- best states and draws ---
 
@@ -280,14 +306,17 @@ class DynamicAnswers(SequenceModel):
         gaps: str = "refuse",
         do: Mapping[str, State] | None = None,
         budget: Budget | None = None,
-    ) -> list[pd.DataFrame]:
-        """Draw trajectories of all discrete variables from what the observations leave: frames like those of `mpe`."""
-        check_count("num_paths", num_paths, 0)
+    ) -> DrawnPaths:
+        """Draw trajectories of all discrete variables from what the observations leave."""
+        check_count("num_paths", num_paths, 1)
         evidence = self._evidence(rows, sequence, time, gaps, do)
         programs = self._programs(evidence, budget)
         generators = generator_of(seed).spawn(num_paths)
         paths = [SlicePasses.run(programs, evidence, partial(SlicePasses.traced, generator=own)) for own in generators]
-        return [self._named(evidence, states) for _, states in paths]
+        frames = [self._named(evidence, states) for _, states in paths]
+        return DrawnPaths(
+            {str(name): np.array([frame[name] for frame in frames]) for name in frames[0]}, frames[0].index
+        )
 
     def sample(
         self,
@@ -321,9 +350,7 @@ class DynamicAnswers(SequenceModel):
     # --- how it is asked ---
 
     def _step_log_likelihoods(self, sequences: Sequences) -> Floats:
-        evidence = intervened(self._template, sequences, None, self._place)
-        evidence.check()
-        evidence = evidence.conditioned()
+        evidence = self._given(sequences, None)
         if (joint := JointChains.of(evidence)) is not None:
             return joint.log_likelihoods()
         programs = self._programs(evidence, None)
@@ -338,7 +365,10 @@ class DynamicAnswers(SequenceModel):
         do: Mapping[str, State] | None,
         but: Collection[str] = (),
     ) -> StepEvidence:
-        evidence = intervened(self._template, self._read(rows, sequence, time, gaps), do, self._place)
+        return self._given(self._read(rows, sequence, time, gaps), do, but)
+
+    def _given(self, sequences: Sequences, do: Mapping[str, State] | None, but: Collection[str] = ()) -> StepEvidence:
+        evidence = intervened(self._template, sequences, do, self._place)
         evidence.check()
         return evidence.conditioned(but)
 
@@ -451,19 +481,23 @@ def _discrete(template: Template, name: str, place: str) -> Variable:
     return variable
 
 
+def _last_steps(evidence: StepEvidence, values: Floats, steps: int) -> Floats:
+    """The last steps of each sequence: axes (sequence, step, what `values` has of it)."""
+    ends = evidence.sequences.starts[1:]
+    return values[(ends[:, None] - steps + np.arange(steps)).astype(np.intp)]
+
+
 def unrolled_findings(sequences: Sequences) -> dict[str, Any]:
     """The observations of one sequence as evidence of the network unrolled over its steps."""
-
     findings: dict[str, Any] = {}
     for name, column in sequences.columns.items():
         variable = sequences.variables[name]
-        for at, cell in enumerate(column.tolist()):
-            if variable.is_continuous and not math.isnan(cell):
-                findings[f"{name}[{at}]"] = cell
-            elif not variable.is_continuous and cell >= 0:
-                findings[f"{name}[{at}]"] = variable.states[cell]
+        is_seen = ~np.isnan(column) if variable.is_continuous else column >= 0
+        places, cells = np.flatnonzero(is_seen).tolist(), column[is_seen].tolist()
+        seen = cells if variable.is_continuous else [variable.states[cell] for cell in cells]
+        findings |= {f"{name}[{at}]": cell for at, cell in zip(places, seen, strict=True)}
         if name in sequences.soft:
-            cells = sequences.soft[name]
-            for at, weights in zip(cells.steps.tolist(), cells.weights, strict=True):
-                findings[f"{name}[{at}]"] = likelihood(weights)
+            soft = sequences.soft[name]
+            weights = map(likelihood, soft.weights)
+            findings |= {f"{name}[{at}]": cell for at, cell in zip(soft.steps.tolist(), weights, strict=True)}
     return findings

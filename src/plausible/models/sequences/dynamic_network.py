@@ -273,11 +273,8 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
         edges = counted(len(self._edges()), "edge")
         return f"<DynamicBayesianNetwork: {counted(len(self), 'variable')} a slice, {edges}, order {self.order}>"
 
-    def __str__(self) -> str:
-        return str(self._shown())
-
     def _repr_html_(self) -> str:
-        return html_with_picture(self.picture(), title_of(self), self._shown().to_html())
+        return html_with_picture(self.picture(), title_of(self), "".join(table.to_html() for table in self._shown()))
 
     def _repr_svg_(self) -> str:
         return self.picture().svg
@@ -294,13 +291,13 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
         """
         return self.graph.picture(focus=focus)
 
-    def _shown(self) -> TextTable:
+    def _shown(self) -> list[TextTable]:
         rows = []
         for name, variable in self._template.variables.items():
             cpd = self._template.later.get(name)
             told = ("", "input") if cpd is None else (", ".join(cpd.parent_names), cpd.kind)
             rows.append((name, states_cell(variable), *told))
-        return TextTable(("variable", "states", "parents", "distribution"), tuple(rows), 4, 0)
+        return [TextTable(("variable", "states", "parents", "distribution"), tuple(rows), 4, 0)]
 
 
 def _cpd_record(cpd: CPD) -> dict[str, Any]:

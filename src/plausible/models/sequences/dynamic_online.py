@@ -14,6 +14,7 @@ from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable
 from plausible.inference.budget import Budget
 from plausible.models.sequences.observations import StepEvidence
+from plausible.models.sequences.online_ahead import filters_ahead, steps_index
 from plausible.models.sequences.slice_passes import SlicePasses
 from plausible.models.sequences.slice_program import SliceProgram
 from plausible.models.sequences.template import Template
@@ -123,6 +124,16 @@ class DynamicFilter:
         return {
             variable.name: pd.Series(self.marginals[start:end], pd.Index(list(variable.states), name=variable.name))
             for variable, start, end in self.model._columns()
+        }
+
+    def predict(self, steps: int = 1, *, inputs: Any = None) -> dict[str, pd.DataFrame]:
+        """Name -> each discrete variable in so many steps to come; `inputs` are their rows of the network's inputs."""
+        import pandas as pd
+
+        beliefs = [now.beliefs for now in filters_ahead(self, steps, inputs)]
+        return {
+            name: pd.DataFrame([own[name].to_numpy() for own in beliefs], steps_index(steps), list(told.index))
+            for name, told in beliefs[0].items()
         }
 
     def probability(self, name: str, state: State) -> float:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Codes, Floats
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import read_count
+from plausible.base.records import TextTable
 from plausible.cpds import CPD
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported, UnknownVariable
@@ -29,6 +30,7 @@ from plausible.models.sequences.emissions import (
 from plausible.models.sequences.hidden_state_model import HiddenStateModel, ObservedSteps
 from plausible.models.sequences.reading_models import read_chain, read_emission
 from plausible.models.sequences.sequence_model import refuse_impossible, variable_of, variable_record
+from plausible.models.sequences.shown_models import chain_table, emission_tables
 from plausible.models.sequences.state_inference import HiddenChains
 from plausible.models.sequences.state_paths import OnlineFilter
 from plausible.models.sequences.unrolling import slice_cpds, unrolled_chain
@@ -187,6 +189,9 @@ class HiddenMarkovModel(HiddenStateModel):
 
     def __repr__(self) -> str:
         return f"<HiddenMarkovModel: {self.num_states} states, {self.emission!r}>"
+
+    def _shown(self) -> list[TextTable]:
+        return [*chain_table(self.state, self.initial, self.transition), *emission_tables(self.state, self.emission)]
 
     # --- rows ---
 

@@ -18,8 +18,10 @@ from plausible.kernels.state_paths import walk_states
 from plausible.models.sequences import state_inference
 from plausible.models.sequences.emissions import OBSERVATION, Emission, ObservedRows, combined, soft_rows
 from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
+from plausible.models.sequences.state_estimates import in_rows_order
 from plausible.models.sequences.state_inference import HiddenChains
 from plausible.models.sequences.state_paths import StatePath
+from plausible.models.sequences.trajectory import DrawnPaths
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
@@ -250,12 +252,13 @@ class HiddenStateModel(SequenceModel):
         sequence: str | None = None,
         time: str | None = None,
         gaps: str = "refuse",
-    ) -> pd.DataFrame:
-        """Paths drawn from P(x_1 ... x_T | all rows): a column for each path, a row for each row."""
+    ) -> DrawnPaths:
+        """Paths drawn from P(x_1 ... x_T | all rows)."""
         sequences = self._read(rows, sequence, time, gaps)
         beliefs, count = self._filtered(sequences), read_count("num_paths", num_paths, 1)
         paths = state_inference.drawn_paths(self._chains(sequences), beliefs, count, generator_of(seed))
-        return sequences.frame(self._state_array[self._visible_path(paths.T)], range(count))
+        (ordered,), index = in_rows_order(sequences, self._state_array[self._visible_path(paths.T)])
+        return DrawnPaths({self.state.name: ordered.T}, index)
 
     def sample(
         self,

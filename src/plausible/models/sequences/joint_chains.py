@@ -274,9 +274,9 @@ def _parted(evidence: StepEvidence) -> tuple[tuple[Variable, ...], tuple[Variabl
     for name, variable in evidence.template.variables.items():
         if name in evidence.known:
             continue
-        scopes = [hidden_scope(cpds[name], evidence.known) for cpds in slices]
+        scopes = [hidden_scope(cpds[name], evidence.known) for cpds in slices if name not in evidence.template.inputs]
         looks_back = any(lagged(one.name).lag for scope in scopes for one in scope)
-        (core if name in parents or looks_back else leaves).append(variable)
+        (core if name in parents or looks_back or not scopes else leaves).append(variable)
     return tuple(core), tuple(leaves)
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument
-from plausible.models.sequences.kalman_answers import with_infinite
+from plausible.models.sequences.kalman_answers import observed_variances, with_infinite
 from plausible.models.sequences.kalman_runs import filtered
+from plausible.models.sequences.online_ahead import filters_ahead, rows_ahead, steps_index
+from plausible.models.sequences.state_estimates import StateEstimates, width_of
 from plausible.models.sequences.system_matrices import LinearSystem, triangle_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -42,6 +47,35 @@ class LinearFilter:
     def covariance(self) -> Floats:
         """The covariance of the state, infinite where nothing is known."""
         return with_infinite(self.finite, self.diffuse.T @ self.diffuse)
+
+    @property
+    def belief(self) -> StateEstimates:
+        """What is known of the last row's state, a mean and a covariance; of the first state where there was no row."""
+        return self._estimates([self], None)
+
+    def predict(self, steps: int = 1, *, inputs: Any = None) -> StateEstimates:
+        """The states of so many steps to come; `inputs` are their rows of the inputs."""
+        return self._estimates(filters_ahead(self, steps, inputs), steps_index(steps))
+
+    def forecast(self, steps: int = 1, *, level: float = 0.9, inputs: Any = None) -> dict[str, pd.DataFrame]:
+        """Column -> mean, lower and upper end of what will be observed in so many steps to come."""
+        import pandas as pd
+
+        model, rows = self.model, rows_ahead(steps, inputs)
+        known = np.array([[(row or {})[name] for name in model.inputs] for row in rows], dtype=np.float64)
+        ahead = self.predict(steps, inputs=inputs)
+        centers = ahead.mean @ model.observation.T + known.reshape(steps, -1) @ model.observation_input.T
+        variances = observed_variances(model.observation, ahead.covariance) + model.observation_noise.diagonal()
+        ends = width_of(level) * np.sqrt(variances)
+        told = np.stack([centers, centers - ends, centers + ends], axis=-1)
+        columns = ["mean", "lower", "upper"]
+        return {
+            name: pd.DataFrame(told[:, place], ahead.index, columns) for place, name in enumerate(model.observations)
+        }
+
+    def _estimates(self, filters: Sequence[LinearFilter], index: Any) -> StateEstimates:
+        means = np.array([each.mean for each in filters])
+        return StateEstimates(self.model.states, means, np.array([each.covariance for each in filters]), index)
 
     def update(self, row: Any = None) -> LinearFilter:
         """The filter after one more row: a mapping, or the value of the only column; `None`: nothing is observed."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed, generator_of, read_count
+from plausible.base.records import TextTable
 from plausible.base.remedies import Argument, Remedy
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
@@ -23,6 +24,7 @@ from plausible.models.sequences.gaussian_unrolling import unrolled_system
 from plausible.models.sequences.kalman_online import LinearFilter
 from plausible.models.sequences.kalman_runs import ObservedNumbers, filtered, log_densities, smoothed
 from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
+from plausible.models.sequences.shown_models import system_tables
 from plausible.models.sequences.state_estimates import Innovations, StateEstimates, SteadyState, in_rows_order
 from plausible.models.sequences.system_matrices import (
     Start,
@@ -34,6 +36,7 @@ from plausible.models.sequences.system_matrices import (
     root_of,
     triangle_of,
 )
+from plausible.models.sequences.trajectory import DrawnPaths
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
@@ -183,6 +186,9 @@ class LinearDynamicalSystem(SequenceModel):
     def __repr__(self) -> str:
         inputs = f" and the inputs {', '.join(self.inputs)}" if self.inputs else ""
         return f"<LinearDynamicalSystem: {', '.join(self.observations)} from {', '.join(self.states)}{inputs}>"
+
+    def _shown(self) -> list[TextTable]:
+        return system_tables(self)
 
     def to_record(self) -> dict[str, Any]:
         """The model in plain types; infinite variances are "inf"."""
@@ -435,18 +441,13 @@ class LinearDynamicalSystem(SequenceModel):
         sequence: str | None = None,
         time: str | None = None,
         gaps: str = "refuse",
-    ) -> pd.DataFrame:
-        """Paths of the states drawn given all rows: a row for each row, a column for each pair (path, state).
+    ) -> DrawnPaths:
+        """Paths of the states drawn given all rows.
 
         A path of noise, and what the smoother says of the observations less those of the path (Durbin & Koopman 2002).
         """
-        import pandas as pd
-
-        sequences, count, rng = (
-            self._read(rows, sequence, time, gaps),
-            read_count("num_paths", num_paths, 1),
-            generator_of(seed),
-        )
+        sequences, rng = self._read(rows, sequence, time, gaps), generator_of(seed)
+        count = read_count("num_paths", num_paths, 1)
         observed, system, size = self._observed(sequences), self._kalman(), len(self.states)
         self._check(sequences, log_densities(system, observed))
         paths = np.empty((sequences.num_steps, count, size))
@@ -463,8 +464,7 @@ class LinearDynamicalSystem(SequenceModel):
             drawn = (states + answer.means).reshape(count, length, size)
             paths[observed.starts[number] : observed.starts[number + 1]] = drawn.transpose(1, 0, 2)
         (paths,), index = in_rows_order(sequences, paths)
-        columns = pd.MultiIndex.from_product([range(count), list(self.states)], names=["path", "state"])
-        return pd.DataFrame(paths.reshape(len(paths), -1), index=index, columns=columns)
+        return DrawnPaths(dict(zip(self.states, paths.T, strict=True)), index)
 
     # --- other forms ---
 

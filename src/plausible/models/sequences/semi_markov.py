@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Floats
 from plausible.base.method_names import keyword_hints
+from plausible.base.records import TextTable
 from plausible.cpds import TableCPD
 from plausible.data.sequences import Sequences
 from plausible.errors import InvalidArgument, InvalidModel
@@ -18,6 +19,7 @@ from plausible.models.sequences.emissions import OBSERVATION, STATE, as_written,
 from plausible.models.sequences.hidden_state_model import HiddenStateModel, ObservedSteps
 from plausible.models.sequences.reading_models import read_chain, read_emission
 from plausible.models.sequences.sequence_model import variable_of, variable_record
+from plausible.models.sequences.shown_models import chain_table, emission_tables
 from plausible.models.sequences.state_inference import HiddenChains
 from plausible.variables import State, Variable
 
@@ -134,6 +136,11 @@ class HiddenSemiMarkovModel(HiddenStateModel):
 
     def __repr__(self) -> str:
         return f"<HiddenSemiMarkovModel: {self.num_states} states of up to {self.longest} steps, {self.emission!r}>"
+
+    def _shown(self) -> list[TextTable]:
+        lasting = self.durations @ np.arange(1, self.longest + 1)
+        chain = chain_table(self.state, self.initial, self.transition, {"mean duration": lasting})
+        return [*chain, *emission_tables(self.state, self.emission)]
 
     # --- the chain behind it: state and steps that it has lasted, the latter changing fastest ---
 

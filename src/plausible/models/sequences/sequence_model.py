@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import html
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
 from plausible.base.options import Seed
-from plausible.base.records import plain
+from plausible.base.records import TextTable, plain
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import ImpossibleEvidence
+from plausible.models.shown_parts import title_of
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
@@ -51,6 +53,18 @@ class SequenceModel(Frozen, ABC):
     @abstractmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """The inverse of `to_record`."""
+
+    def _shown(self) -> Sequence[TextTable]:
+        """The tables that `print` shows below the line that tells the model."""
+        return ()
+
+    def __str__(self) -> str:
+        return "\n\n".join([title_of(self), *map(str, self._shown())])
+
+    def _repr_html_(self) -> str:
+        tables = "".join(table.to_html() for table in self._shown())
+        folded = f"<details><summary>parameters</summary>{tables}</details>" if tables else ""
+        return f"<div><p><b>{html.escape(title_of(self))}</b></p>{folded}</div>"
 
     @property
     def _place(self) -> str:

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.options import check_number
 from plausible.base.records import Result, record
+from plausible.models.sequences.emissions import Emission
+from plausible.models.sequences.online_ahead import filters_ahead, steps_index
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
@@ -22,6 +25,10 @@ class FilteredModel(Protocol):
     @property
     def state(self) -> Variable:
         """The hidden variable."""
+
+    @property
+    def emission(self) -> Emission:
+        """What states let us see."""
 
     def _advanced(
         self, belief: Floats, row: Any, num_steps: int, last: Mapping[str, Any] | None
@@ -104,6 +111,25 @@ class OnlineFilter:
     def probability(self, state: State) -> float:
         """The belief of a state."""
         return float(self.belief[self.model.state.index(state)])
+
+    def predict(self, steps: int = 1, *, inputs: Any = None) -> pd.DataFrame:
+        """The states of so many steps to come; `inputs` are their rows of the columns that the model depends on."""
+        import pandas as pd
+
+        ahead = [now.belief for now in filters_ahead(self, steps, inputs)]
+        return pd.DataFrame(ahead, steps_index(steps), pd.Index(list(self.model.state.states)))
+
+    def forecast(self, steps: int = 1, *, level: float = 0.9, inputs: Any = None) -> dict[str, pd.DataFrame]:
+        """Column -> what will be observed in so many steps to come, as the model's `forecast` tells it."""
+        import pandas as pd
+
+        check_number("level", level, above=0, below=1)
+        beliefs = np.array([now.belief for now in filters_ahead(self, steps, inputs)])
+        told = self.model.emission.forecast(beliefs, level)
+        return {
+            name: pd.DataFrame(part.values, steps_index(steps), pd.Index(list(part.columns)))
+            for name, part in told.items()
+        }
 
     def to_series(self) -> pd.Series[float]:
         """State -> belief."""

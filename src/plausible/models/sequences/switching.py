@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.options import Seed, check_number, generator_of, read_count
-from plausible.base.records import Result, record
+from plausible.base.records import Result, TextTable, record
 from plausible.base.remedies import Argument, Remedy
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import InvalidModel, TooLarge
@@ -19,6 +19,7 @@ from plausible.models.sequences import switching_runs
 from plausible.models.sequences.linear_dynamical_system import LinearDynamicalSystem
 from plausible.models.sequences.reading_models import read_chain
 from plausible.models.sequences.sequence_model import SequenceModel
+from plausible.models.sequences.shown_models import chain_table
 from plausible.models.sequences.state_estimates import in_rows_order
 from plausible.models.sequences.state_paths import StatePath
 from plausible.models.sequences.switching_engines import (
@@ -193,6 +194,9 @@ class SwitchingLinearDynamicalSystem(SequenceModel):
     def __repr__(self) -> str:
         modes = ", ".join(map(str, self.modes))
         return f"<SwitchingLinearDynamicalSystem: {', '.join(self.observations)} in the modes {modes}>"
+
+    def _shown(self) -> list[TextTable]:
+        return chain_table(self._mode, self.initial, self.switch_transition)
 
     def to_record(self) -> dict[str, Any]:
         """The model in plain types."""
