@@ -113,7 +113,7 @@ class Periods(Scale):
     def at(self, ordinals: NDArray[Any]) -> Any:
         import pandas as pd
 
-        return pd.PeriodIndex.from_ordinals(ordinals, freq=self.frequency)
+        return pd.PeriodIndex(pd.arrays.PeriodArray(ordinals, dtype=pd.PeriodDtype(self.frequency)))
 
     def told(self, amount: Any) -> str:
         code = self.frequency.rule_code.partition("-")[0].removesuffix("E")
@@ -201,7 +201,7 @@ class Months(Scale):
         firsts = pd.DatetimeIndex((ordinals - (1970 * 12 + 1)).astype("M8[M]").astype(f"M8[{self.resolution}]"))
         days = np.minimum(self.day, firsts.days_in_month) - 1
         plain = firsts + pd.TimedeltaIndex(np.asarray(days).astype("m8[D]").astype(f"m8[{self.resolution}]"))
-        plain = plain + np.timedelta64(self.time, self.resolution)
+        plain = plain + pd.TimedeltaIndex(np.array([self.time]).astype(f"m8[{self.resolution}]"))[0]
         first = np.ones(len(plain), dtype=np.bool_)
         return plain.tz_localize(self.zone, ambiguous=first, nonexistent="shift_forward") if self.zone else plain
 
@@ -212,7 +212,7 @@ class Months(Scale):
 def _duration(amount: int, resolution: str) -> str:
     import pandas as pd
 
-    told = pd.Timedelta(amount, resolution)
+    told = pd.TimedeltaIndex(np.array([amount]).astype(f"m8[{resolution}]"))[0]
     return counted(told.days, "day") if told == pd.Timedelta(told.days, "D") else str(told).removeprefix("0 days ")
 
 

@@ -329,7 +329,7 @@ def test_posterior_paths_come_as_often_as_they_are_probable():
     codes = [[0.9, 0.2], [1, 1], [0.1, 0.8], [0.1, 0.8]]
     oracle = PathOracle(model.initial, [model.transition] * 4, codes)
     paths = model.sample_posterior(words, 20_000, seed=1)
-    places = paths.replace({"rain": 0, "dry": 1}).to_numpy().astype(int).T
+    places = (paths.values["state"] == "dry").astype(int)
     counts = np.bincount(places @ [8, 4, 2, 1], minlength=16) / 20_000
     chances = np.array(oracle.weights) / oracle.total
     assert (np.abs(counts - chances) < 5 * np.sqrt(chances * (1 - chances) / 20_000) + 1e-9).all()
@@ -360,7 +360,7 @@ def test_beliefs_that_vanish_matter_again_where_later_rows_call_for_them():
     assert model.smooth(rows).to_numpy().tolist() == [[1, 0], [1, 0], [1, 0]]
     logs = -0.5 * np.array([1e4, 1e4, 0.0]) - 0.5 * math.log(2 * math.pi)
     assert model.log_likelihood(rows) == pytest.approx(logs.sum() + 2 * math.log(0.9), rel=1e-14)
-    assert set(model.sample_posterior(rows, 5, seed=0).to_numpy().ravel()) == {0}
+    assert set(model.sample_posterior(rows, 5, seed=0).values["state"].ravel()) == {0}
 
 
 @pytest.mark.parametrize("seed", range(6))
