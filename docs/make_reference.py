@@ -109,7 +109,7 @@ def _named(name: str) -> Any:
 def _options() -> Iterator[str]:
     """What options mean that many calls have."""
     yield "## Options that mean the same everywhere\n\n`help()` of a call tells them too.\n"
-    rows = [f"| `{name}=` | {text} |" for name, text in COMMON_OPTIONS.items()]
+    rows = [f"| `{name.replace(', ', '=`, `')}=` | {text} |" for name, text in COMMON_OPTIONS.items()]
     yield "\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n"
 
 

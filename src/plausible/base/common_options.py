@@ -9,7 +9,8 @@ from textwrap import fill
 from types import MappingProxyType
 from typing import Any
 
-#: Name -> what it means; a docstring describes such an option only where it means something special.
+#: Name, or names that come together -> what they mean; a docstring describes such an option only where it means
+#: something special.
 COMMON_OPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "progress": "Called with the state after each step, or now and then in long steps: of the type that the "
@@ -31,6 +32,9 @@ COMMON_OPTIONS: Mapping[str, str] = MappingProxyType(
         '"auto" is exact where that is within the budget, and else approximate; the `info` of the answer says which.',
         "budget": "The most time and memory that exact answers may take; by default `Budget()`. What would cost more "
         "is refused before it is begun.",
+        "sequence, time, gaps": "The columns that say which sequence a row belongs to and when it comes in it; without "
+        "them, all rows are one sequence and come as they stand. Where times lack a step, gaps= says what to do: "
+        '"refuse" the rows, "fill" in a step at which nothing is observed, or "ignore" it.',
     }
 )
 
@@ -54,10 +58,11 @@ def tell_common_options(call: Callable[..., Any]) -> None:
     """
     code = unwrap(call).__code__
     taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    names = [name for name in taken if name in COMMON_OPTIONS]
+    names = [name for name in COMMON_OPTIONS if set(name.split(", ")) <= set(taken)]
     if not names or not call.__doc__:
         return
     doc = cleandoc(call.__doc__)
+    names.sort(key=lambda name: taken.index(name.split(", ")[0]))
     untold = [name for name in names if not re.search(rf"^(\w+, )*{name}(, \w+)*$", doc, re.MULTILINE)]
     if not untold:
         return

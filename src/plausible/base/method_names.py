@@ -49,7 +49,7 @@ def keyword_hints(door: Door) -> Door:
 
 
 def own_methods(cls: Class) -> Class:
-    """A class decorator: inherited methods are named after the class, not after the base that they come from.
+    """A class decorator: inherited methods are named after the class, not after the base, and all tell common options.
 
     Python's error for a wrong argument tells the function's qualified name. A class that is put together from parts, or
     that makes functions of a file its methods, gets a copy of each function under its own name; calls cost what they
@@ -66,9 +66,11 @@ def own_methods(cls: Class) -> Class:
     """
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
     for name, member in members.items():
-        own = f"{cls.__qualname__}.{name}"
-        if isinstance(member, FunctionType) and not name.startswith("_") and member.__qualname__ != own:
-            setattr(cls, name, _renamed(member, cls, name))
+        if isinstance(member, FunctionType) and not name.startswith("_"):
+            if member.__qualname__ != f"{cls.__qualname__}.{name}":
+                member = _renamed(member, cls, name)
+                setattr(cls, name, member)
+            tell_common_options(member)
     return cls
 
 
@@ -83,5 +85,4 @@ def _renamed(method: FunctionType, cls: type, name: str) -> FunctionType:
     copy.__doc__, copy.__module__ = method.__doc__, ".".join(cls.__module__.split(".")[:2])
     copy.__dict__.update(method.__dict__, **({"__wrapped__": copied} if copied else {}))
     copy.__qualname__ = f"{cls.__qualname__}.{name}"
-    tell_common_options(copy)
     return copy

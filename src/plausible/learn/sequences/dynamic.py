@@ -109,8 +109,6 @@ def dynamic(
         Where EM starts, if not at the network given: a dynamic network, or "random" or another start of `learn.em`.
     estimate, restarts, seed, tolerance, max_steps, progress, time_limit
         As in `learn.em`.
-    sequence, time, gaps
-        Which columns say the sequence and the time of a row, and what to do about missing steps.
 
     Examples
     --------

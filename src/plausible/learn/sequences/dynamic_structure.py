@@ -64,8 +64,6 @@ def dynamic_structure(
         Required and forbidden edges, such as `required="X[-1] -> X"`, and a limit on parents.
     within
         Whether edges within a slice are looked for, too.
-    sequence, time, gaps
-        Which columns say the sequence and the time of a row, and what to do about missing steps.
 
     Examples
     --------

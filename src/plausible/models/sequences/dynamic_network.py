@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plausible.base.hints import NETWORK_HINTS, Hinted
+from plausible.base.method_names import own_methods
 from plausible.base.options import check_count
 from plausible.base.pictured import html_with_picture
 from plausible.base.records import TextTable
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Edge = tuple[str, str]
 
 
+@own_methods
 class DynamicBayesianNetwork(DynamicAnswers, Hinted):
     """A dynamic Bayesian network: P(slices) = P(first slice) Π P(slice t | slices before t), of any length.
 

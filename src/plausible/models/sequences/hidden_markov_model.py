@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Floats
-from plausible.base.method_names import keyword_hints
+from plausible.base.method_names import keyword_hints, own_methods
 from plausible.base.options import read_count
 from plausible.base.records import TextTable
 from plausible.cpds import CPD
@@ -47,6 +47,7 @@ _Rows = SequencesLike
 
 @final
 @keyword_hints
+@own_methods
 class HiddenMarkovModel(HiddenStateModel):
     """A chain of hidden states x_1, x_2, ... with an observation o_t at each: P(x_1) Π P(x_t | x_t-1) Π p(o_t | x_t).
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.method_names import keyword_hints
+from plausible.base.method_names import keyword_hints, own_methods
 from plausible.base.options import Seed, generator_of, read_count
 from plausible.base.records import TextTable
 from plausible.base.remedies import Argument, Remedy
@@ -51,6 +51,7 @@ _GAINS = ("transition_input", "observation_input")
 
 @final
 @keyword_hints
+@own_methods
 class LinearDynamicalSystem(SequenceModel):
     """States x_t = A x_t-1 + B u_t + w_t, of which y_t = C x_t + D u_t + v_t is observed; w ~ N(0, Q), v ~ N(0, R).
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Floats
-from plausible.base.method_names import keyword_hints
+from plausible.base.method_names import keyword_hints, own_methods
 from plausible.base.records import TextTable
 from plausible.cpds import TableCPD
 from plausible.data.sequences import Sequences
@@ -26,6 +26,7 @@ from plausible.variables import State, Variable
 
 @final
 @keyword_hints
+@own_methods
 class HiddenSemiMarkovModel(HiddenStateModel):
     """A hidden Markov model whose states have explicit durations (Ferguson 1980, Yu 2010).
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.method_names import own_methods
 from plausible.base.options import Seed, check_number, generator_of, read_count
 from plausible.base.records import Result, TextTable, record
 from plausible.base.remedies import Argument, Remedy
@@ -86,6 +87,7 @@ class SwitchingEstimates(Result):
 
 
 @final
+@own_methods
 class SwitchingLinearDynamicalSystem(SequenceModel):
     """A Markov chain of modes, each of which moves and shows the same states by a linear system of its own.
 
