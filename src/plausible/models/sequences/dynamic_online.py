@@ -14,9 +14,9 @@ from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable
 from plausible.inference.budget import Budget
 from plausible.models.sequences.observations import StepEvidence
-from plausible.models.sequences.online_ahead import filters_ahead, steps_index
 from plausible.models.sequences.slice_passes import SlicePasses
 from plausible.models.sequences.slice_program import SliceProgram
+from plausible.models.sequences.steps_ahead import filters_ahead, steps_index
 from plausible.models.sequences.template import Template
 from plausible.variables import State, Variable
 

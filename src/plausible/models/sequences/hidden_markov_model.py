@@ -33,6 +33,7 @@ from plausible.models.sequences.sequence_model import refuse_impossible, variabl
 from plausible.models.sequences.shown_models import chain_table, emission_tables
 from plausible.models.sequences.state_inference import HiddenChains
 from plausible.models.sequences.state_paths import OnlineFilter
+from plausible.models.sequences.steps_ahead import inputs_ahead
 from plausible.models.sequences.unrolling import slice_cpds, unrolled_chain
 from plausible.variables import State, Variable
 
@@ -236,13 +237,8 @@ class HiddenMarkovModel(HiddenStateModel):
         """The transitions into each of the steps to come."""
         if not self.transition_inputs:
             return [self.transition] * steps
-        if inputs is None:
-            names = [variable.name for variable in self.transition_inputs]
-            raise InvalidArgument(f"Transitions depend on {names}: give the rows to come of these, inputs=.")
         wanted = {variable.name: variable for variable in self.transition_inputs}
-        read = Sequences.read(inputs, wanted, place="the inputs")
-        if read.num_steps != steps:
-            raise InvalidArgument(f"inputs= has {read.num_steps} rows; there are {steps} steps to come.")
+        read = inputs_ahead(inputs, wanted, steps)
         places = [read.columns[name] for name in wanted]
         if any((codes < 0).any() for codes in places):
             raise InvalidArgument("inputs= has missing cells: inputs are always given.")

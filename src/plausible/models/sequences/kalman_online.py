@@ -12,9 +12,10 @@ from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.models.sequences.kalman_answers import observed_variances, with_infinite
 from plausible.models.sequences.kalman_runs import filtered
-from plausible.models.sequences.online_ahead import filters_ahead, rows_ahead, steps_index
+from plausible.models.sequences.linear_answers import LinearAnswers
 from plausible.models.sequences.state_estimates import StateEstimates, width_of
-from plausible.models.sequences.system_matrices import LinearSystem, triangle_of
+from plausible.models.sequences.steps_ahead import filters_ahead, rows_ahead, steps_index
+from plausible.models.sequences.system_matrices import triangle_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,7 @@ class LinearFilter:
     ([1.75], 3)
     """
 
-    model: LinearSystem
+    model: LinearAnswers
     mean: Floats  # of the last row's state, given all rows so far; of the first state, where there was none
     finite: Floats  # its covariance but for directions that have infinite variance
     diffuse: Floats  # these directions, one a row
@@ -39,7 +40,7 @@ class LinearFilter:
     num_steps: int = 0  # rows so far
 
     @classmethod
-    def start(cls, model: LinearSystem) -> LinearFilter:
+    def start(cls, model: LinearAnswers) -> LinearFilter:
         """Before the first row."""
         return cls(model, model.initial.mean, model.initial.covariance, model.initial.diffuse)
 
@@ -123,7 +124,7 @@ class LinearFilter:
         }
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any], model: LinearSystem) -> LinearFilter:
+    def from_dict(cls, record: Mapping[str, Any], model: LinearAnswers) -> LinearFilter:
         """The inverse of `to_dict`."""
         size = len(model.states)
         parts = [np.array(record[name], dtype=np.float64) for name in ("mean", "covariance", "diffuse")]

@@ -10,7 +10,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.records import TextTable
 from plausible.models.sequences.emissions import Emission
-from plausible.models.sequences.system_matrices import LinearSystem
+from plausible.models.sequences.linear_answers import LinearAnswers
 from plausible.variables import Variable
 
 #: Chains of more states are told by their sizes alone.
@@ -41,7 +41,7 @@ def emission_tables(state: Variable, emission: Emission) -> list[TextTable]:
     return found
 
 
-def system_tables(system: LinearSystem) -> list[TextTable]:
+def system_tables(system: LinearAnswers) -> list[TextTable]:
     """What each state and each observed number is made of, with the variances of their noise."""
     states, inputs = system.states, system.inputs
     moves = np.hstack([system.transition, system.transition_input])

@@ -12,7 +12,7 @@ from plausible.base.arrays import Floats
 from plausible.base.options import check_number
 from plausible.base.records import Result, record
 from plausible.models.sequences.emissions import Emission
-from plausible.models.sequences.online_ahead import filters_ahead, steps_index
+from plausible.models.sequences.steps_ahead import filters_ahead, steps_index
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,8 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.options import read_names
 from plausible.base.remedies import Argument, Remedy
-from plausible.data.sequences import Sequences
 from plausible.errors import InvalidArgument, InvalidModel, PlausibleError
 from plausible.factors.definite import rounding, semi_definite, symmetric
-from plausible.kernels.kalman_beliefs import KalmanSystem
-from plausible.models.sequences.kalman_runs import ObservedNumbers
 
 #: What `initial_covariance` may be instead of numbers.
 DIFFUSE, STATIONARY = "diffuse", "stationary"
@@ -76,25 +73,6 @@ class Start:
         covariance = self.covariance.copy()
         covariance[np.diag(self.diffuse.sum(axis=0) > 0)] = np.inf
         return covariance
-
-
-class LinearSystem(Protocol):
-    """What files beside that of the model see of it."""
-
-    transition: Floats
-    observation: Floats
-    transition_noise: Floats
-    observation_noise: Floats
-    transition_input: Floats
-    observation_input: Floats
-    initial: Start
-    states: tuple[str, ...]
-    observations: tuple[str, ...]
-    inputs: tuple[str, ...]
-
-    def _read(self, rows: Any, sequence: str | None, time: str | None, gaps: str) -> Sequences: ...
-    def _observed(self, sequences: Sequences) -> ObservedNumbers: ...
-    def _kalman(self) -> KalmanSystem: ...
 
 
 def read_start(mean: Any, covariance: Any, names: Sequence[str], transition: Floats, noise: Floats) -> Start:

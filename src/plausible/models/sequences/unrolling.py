@@ -1,13 +1,19 @@
-"""A hidden Markov model as distributions of slices, and as a Bayesian network of so many."""
+"""Models in time as Bayesian networks of so many slices, and a hidden Markov model as distributions of slices."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from plausible.base.arrays import Floats
-from plausible.cpds import CPD, TableCPD
+from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
+from plausible.errors import NotSupported
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.sequences.cpd_emission_rows import LAG
 from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.emissions import Emission, ProductEmission
+from plausible.models.sequences.linear_answers import LinearAnswers
 from plausible.variables import Variable
 
 
@@ -55,3 +61,44 @@ def in_slice(cpd: CPD, t: int) -> CPD:
         for parent in cpd.parents
     )
     return type(cpd).from_record(at(cpd.variable, t), parents, cpd.to_record())
+
+
+def unrolled_system(model: LinearAnswers, inputs: Floats) -> BayesianNetwork:
+    """The steps one after the other; variables are called `name[t]`, from 0."""
+    if len(model.initial.diffuse):
+        raise NotSupported(
+            "The first state has infinite variance, which no distribution of a network has: give initial_covariance= "
+            "with finite variances."
+        )
+    cpds: list[CPD] = []
+    for t in range(len(inputs)):
+        here, before = _names_at(model.states, t), _names_at(model.states, t - 1)
+        if t:
+            means, noise = inputs[t] @ model.transition_input.T, model.transition_noise
+            cpds += _regressions(here, means, before, model.transition, noise)
+        else:
+            empty = np.zeros((len(here), 0))
+            cpds += _regressions(here, model.initial.mean, (), empty, model.initial.covariance)
+        seen, moved = _names_at(model.observations, t), inputs[t] @ model.observation_input.T
+        cpds += _regressions(seen, moved, here, model.observation, model.observation_noise)
+    return BayesianNetwork(cpds)
+
+
+def _names_at(names: Sequence[str], t: int) -> tuple[str, ...]:
+    return tuple(f"{name}[{t}]" for name in names)
+
+
+def _regressions(
+    names: Sequence[str], means: Floats, parents: Sequence[str], gains: Floats, noise: Floats
+) -> list[CPD]:
+    """names = means + gains · parents + noise, one after the other: each given the ones before it, too."""
+    cpds: list[CPD] = []
+    for i, name in enumerate(names):
+        shares = np.linalg.lstsq(noise[:i, :i], noise[:i, i], rcond=None)[0] if i else np.zeros(0)
+        variance = float(noise[i, i] - shares @ noise[:i, i])
+        weights = dict(zip(parents, gains[i] - shares @ gains[:i], strict=True))
+        weights |= dict(zip(names[:i], shares, strict=True))
+        kept = {parent: float(weight) for parent, weight in weights.items() if weight != 0.0}
+        intercept = float(means[i] - shares @ means[:i])
+        cpds.append(LinearGaussianCPD(name, intercept, kept, variance if variance > 1e-12 * noise[i, i] else 0.0))
+    return cpds
