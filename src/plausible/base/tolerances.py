@@ -7,12 +7,16 @@ belongs to one kind of number; a computation that needs another one says why in 
 | kind of number | noise | relative to |
 |---|---|---|
 | probabilities, sums of a row of them | `PROBABILITY_NOISE` | one |
-| rows written down by people and programs | `WRITTEN_ROUNDING` | one |
+| rows and covariances written down by people and programs | `WRITTEN_ROUNDING` | one, or their size |
+| tables of probabilities taken as they are | `TABLE_ROUNDING` | one |
 | weights and counts of rows, frequencies | `WEIGHT_NOISE` | the total |
 | scores, log-likelihoods, mutual informations | `score_noise(score)` | the score, at least one |
+| scores that EM climbed to | `CLIMBED_NOISE` | the score |
 | expected utilities | `UTILITY_NOISE` | the sum of the sizes of the utilities behind them |
 | a value and the bound that proves it | `PROOF` | the value, or the range of the utilities |
 | what is left of a number's own spread | `DETERMINED` | its variance |
+
+`SMALLEST` is no noise: it stands for zero where one divides by it or takes its logarithm.
 """
 
 from __future__ import annotations
@@ -26,17 +30,24 @@ from plausible.base.arrays import Floats
 #: Probabilities that differ by no more are equal: sums of binary fractions miss one by about as much.
 PROBABILITY_NOISE = 1e-12
 #: Rows of probabilities that miss one by no more are renormalised without a word: decimals with nine places and more.
+#: Covariances may miss symmetry, and being positive, by as much.
 WRITTEN_ROUNDING = 1e-9
+#: Tables that others computed, and that are not renormalised, may miss one by so much: decimals with six places.
+TABLE_ROUNDING = 1e-6
 #: Weights of rows, and means of them, that differ by no more of their total are equal: millions of rows were added up.
 WEIGHT_NOISE = 1e-9
 #: Scores that differ by no more, relative to the score, are equal: names decide, not the order of a sum.
 SCORE_NOISE = 1e-12
+#: Scores that differ by no more, relative to the score, may be where two runs of EM to one maximum ended.
+CLIMBED_NOISE = 1e-9
 #: Expected utilities that differ by no more, relative to the sizes of what was added up, are equal.
 UTILITY_NOISE = 1e-13
 #: A bound this near to a value, relative to it, proves it: searches add up many values and bounds.
 PROOF = 1e-10
 #: A variable of which the others leave no greater share of the variance is determined by them.
 DETERMINED = 1e-10
+#: The least divisor, and the least number of which a logarithm is taken: zero by zero is zero then.
+SMALLEST = 1e-300
 
 
 def score_noise(score: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Positions
 from plausible.base.records import format_number, html_of_print
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.cpds.contexts import Box, ContextCPD, Nodes, box_text, leaf_box, partition
 from plausible.cpds.reading import (
     TextLines,
@@ -180,7 +181,7 @@ class RuleCPD(ContextCPD):
         low, high = np.full(len(self._boxes), np.inf), np.full(len(self._boxes), -np.inf)
         np.minimum.at(low, self._members, exact)
         np.maximum.at(high, self._members, exact)
-        if np.any(high - low > 1e-12):
+        if np.any(high - low > PROBABILITY_NOISE):
             rule = int(np.argmax(high - low))
             case = box_text(self.scope, self._boxes[rule]) or "all cases"
             raise InvalidCPD(

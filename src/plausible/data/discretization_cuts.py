@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Positions
+from plausible.base.tolerances import SMALLEST
 from plausible.errors import InvalidArgument
 from plausible.variables import Variable
 
@@ -61,7 +62,7 @@ class DiscretizedColumn:
         mass = np.ones(len(seen)) if weights is None else weights
         where = np.searchsorted(cuts, seen, side="right")
         total = np.bincount(where, mass, len(cuts) + 1)
-        scale = max(float(np.abs(seen).max(initial=0.0)), 1e-300)  # sums of large numbers must not overflow
+        scale = max(float(np.abs(seen).max(initial=0.0)), SMALLEST)  # sums of large numbers must not overflow
         means = np.bincount(where, mass * (seen / scale), len(cuts) + 1) / np.where(total > 0, total, 1.0) * scale
         chosen = np.where(total > 0, means, _middles(cuts, seen))
         low, high = np.concatenate([[-np.inf], cuts]), np.concatenate([np.nextafter(cuts, -np.inf), [np.inf]])
@@ -149,7 +150,7 @@ def cluster_cuts(values: Floats, weights: Floats, bins: int) -> Floats:
     cuts = boundaries(values) if len(values) <= _MAX_GROUPS else quantile_cuts(values, weights, _MAX_GROUPS)
     group = np.searchsorted(cuts, values, side="right")
     mass = np.bincount(group, weights).astype(np.float64)
-    scale = max(float(np.abs(values).max()), 1e-300)
+    scale = max(float(np.abs(values).max()), SMALLEST)
     centre = np.bincount(group, weights * (values / scale)) / mass
     centre = centre - np.average(centre, weights=mass)
     # By first and last group, Σ w (x - mean)²; infinite where the last comes before the first.

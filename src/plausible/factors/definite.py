@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, InvalidFactor
 
 Vector: TypeAlias = npt.NDArray[np.float64]
@@ -214,7 +215,7 @@ def symmetric(values: npt.ArrayLike, names: Sequence[str], what: str) -> Matrix:
     if not np.isfinite(matrix).all():
         raise InvalidFactor(f"{what} over {list(names)} has an entry that is no finite number.")
     size = np.sqrt(np.abs(matrix.diagonal()))
-    if np.any(np.abs(matrix - matrix.T) > 1e-9 * (size[:, None] * size + np.abs(matrix))):
+    if np.any(np.abs(matrix - matrix.T) > WRITTEN_ROUNDING * (size[:, None] * size + np.abs(matrix))):
         i, j = divmod(int(np.argmax(np.abs(matrix - matrix.T))), len(names))
         raise InvalidFactor(
             f"{what} is not symmetric: {matrix[i, j]:g} at ({names[i]}, {names[j]}) "

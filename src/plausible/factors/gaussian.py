@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.records import TextTable, format_number
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope, union_scope
 from plausible.factors.definite import (
@@ -137,7 +138,7 @@ class GaussianFactor(GaussianValue):
         solver = definite(self.K)
         return math.inf if solver is None else self.g + _log_integral(solver, self.h)
 
-    def is_distribution(self, tolerance: float = 1e-9) -> bool:
+    def is_distribution(self, tolerance: float = WRITTEN_ROUNDING) -> bool:
         """Whether the integral is one."""
         return abs(self.log_normalizer) <= tolerance
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.query_info import QueryInfo
 from plausible.base.records import TextTable, format_number, num_shown
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, counted
 from plausible.factors.alignment import Scope, assignment_at, axes_named
 from plausible.factors.definite import LOG_2PI, Matrix, Vector, definite, real_numbers, semi_definite
@@ -80,7 +81,7 @@ class GaussianMixture(GaussianValue):
         center = _shaped(means, (*weights.shape, size), f"The means of {names}")
         matrices = _shaped(covariances, (*weights.shape, size, size), f"The covariances of {names}")
         for place, matrix in enumerate(matrices.reshape(-1, size, size)):
-            if not np.allclose(matrix, matrix.T) or semi_definite(matrix).defect > 1e-9:
+            if not np.allclose(matrix, matrix.T) or semi_definite(matrix).defect > WRITTEN_ROUNDING:
                 raise InvalidFactor(
                     f"The covariance of {names} at {dict(assignment_at(weights.scope, place))} is not symmetric and "
                     "positive semi-definite."

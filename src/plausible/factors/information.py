@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, InvalidFactor
 from plausible.factors.alignment import Table, scope_text
 from plausible.factors.factor import Factor
@@ -333,7 +334,7 @@ def _probabilities(distribution: Distribution) -> dict[Hashable, float]:
         if not 0 <= number < math.inf:
             raise InvalidFactor(f"The probability of {symbol!r} is {number}: it can't be negative, infinite or nan.")
     total = math.fsum(numbers.values())
-    if abs(total - 1) > 1e-9:
+    if abs(total - 1) > WRITTEN_ROUNDING:
         raise InvalidFactor(f"A code needs a distribution: non-negative numbers that sum to one, not to {total:.10g}.")
     return numbers
 

@@ -10,6 +10,7 @@ import numpy as np
 from plausible.base.hints import FACTOR_HINTS, HintedNames
 from plausible.base.query_info import QueryInfo
 from plausible.base.records import TextTable, format_number, num_shown
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import Scope, Table, assignment_at, scope_text
@@ -138,7 +139,7 @@ class LabelledTable(HintedNames):
         """The first assignment, in row-major order, with the smallest entry."""
         return assignment_at(self._scope, int(self._table.argmin()))
 
-    def is_distribution(self, tolerance: float = 1e-9) -> bool:
+    def is_distribution(self, tolerance: float = WRITTEN_ROUNDING) -> bool:
         """Whether all entries are non-negative and sum to one."""
         return self.min() >= 0 and abs(self.sum() - 1) <= tolerance
 

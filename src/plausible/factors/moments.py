@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.records import TextTable, format_number
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope
 from plausible.factors.definite import (
@@ -85,7 +86,7 @@ class MomentGaussian(GaussianValue):
         variables = read_continuous_scope(scope)
         names = [variable.name for variable in variables]
         matrix = symmetric(covariance, names, "The covariance")
-        if semi_definite(matrix).defect > 1e-9:
+        if semi_definite(matrix).defect > WRITTEN_ROUNDING:
             raise InvalidFactor(
                 f"The covariance of {names} is not positive semi-definite: some combination of these variables would "
                 "have a negative variance."

@@ -8,6 +8,7 @@ from itertools import product as cartesian
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import ImpossibleEvidence, InvalidArgument, counted, suggestion
 from plausible.factors.factor import Factor
 from plausible.variables import Variable
@@ -40,10 +41,10 @@ class ProbabilitySpace:
     def __init__(self, probabilities: Mapping[Any, float]) -> None:
         numbers = {outcome: float(number) for outcome, number in probabilities.items()}
         for outcome, number in numbers.items():
-            if not 0 <= number <= 1 + 1e-9:
+            if not 0 <= number <= 1 + WRITTEN_ROUNDING:
                 raise InvalidArgument(f"The probability of {outcome!r} is {number}: it must be between 0 and 1.")
         total = math.fsum(numbers.values())
-        if abs(total - 1) > 1e-9:
+        if abs(total - 1) > WRITTEN_ROUNDING:
             raise InvalidArgument(f"The probabilities of the {len(numbers)} outcomes sum to {total:.10g}, not to one.")
         self._probabilities = numbers
 
@@ -210,7 +211,7 @@ def total_probability(prior: Mapping[Label, float], likelihood: Mapping[Label, f
                     f"The {what} of {label!r} is {numbers[label]}: it can't be negative, infinite or nan."
                 )
     total = math.fsum(prior.values())
-    if abs(total - 1) > 1e-9:
+    if abs(total - 1) > WRITTEN_ROUNDING:
         raise InvalidArgument(f"The prior sums to {total:.10g}, not to one.")
     return math.fsum(prior[label] * likelihood[label] for label in prior)
 

@@ -19,6 +19,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.options import by_label
 from plausible.base.records import plain, shown
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidEvidence, NotSupported, UnknownVariable, shortened
 from plausible.variables.variable import State, Variable, is_missing
 
@@ -73,7 +74,7 @@ class Jeffrey:
     def vector(self, variable: Variable) -> Floats:
         """The probabilities in state order, checked."""
         vector = _vector("jeffrey", variable, self.states, self.probabilities)
-        if abs(vector.sum() - 1) > 1e-9:
+        if abs(vector.sum() - 1) > WRITTEN_ROUNDING:
             raise InvalidEvidence(
                 f"jeffrey evidence for {variable.name!r} sums to {vector.sum():.10g}, not to one. "
                 "If these are likelihoods, use likelihood([...])."

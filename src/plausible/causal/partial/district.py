@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Positions
+from plausible.base.tolerances import TABLE_ROUNDING
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import MAX_TYPES, ResponseVariable, written_product
 from plausible.causal.partial.linear_query import TypeAssumption
@@ -66,7 +67,7 @@ class Observed:
 def read_source(source: SourceLike) -> Observed:
     """What is observed, from any of the forms that it may have."""
     if isinstance(source, Factor):
-        if not source.is_distribution(1e-6):
+        if not source.is_distribution(TABLE_ROUNDING):
             raise InvalidArgument(
                 f"The table over {list(source.names)} is no joint distribution: it sums to {source.sum():.6g}. A table "
                 "of P(rest | A) becomes one when it is multiplied by any positive P(A)."

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base.tolerances import TABLE_ROUNDING, WRITTEN_ROUNDING
 from plausible.causal.partial.bounds import Bounds, bounds
 from plausible.causal.partial.district import SourceLike, read_source
 from plausible.causal.partial.linear_query import Monotone, average_causal_effect, probability_of
@@ -177,7 +177,7 @@ def instrumental_inequality(table: npt.ArrayLike) -> InstrumentalInequality:
 
 def _checked(table: npt.ArrayLike, *, is_binary: bool = True) -> Floats:
     p = np.asarray(table, dtype=np.float64)
-    if p.ndim != 3 or not p.size or not (p >= 0).all() or not np.allclose(p.sum(axis=(1, 2)), 1.0, atol=1e-6):
+    if p.ndim != 3 or not p.size or not (p >= 0).all() or not np.allclose(p.sum(axis=(1, 2)), 1.0, atol=TABLE_ROUNDING):
         raise InvalidArgument("The table P(t, o | a), axes (a, t, o), sums to one for each state of the assignment.")
     if is_binary and p.shape != (2, 2, 2):
         raise InvalidArgument(

@@ -12,7 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_flag
 from plausible.base.query_info import QueryInfo
-from plausible.base.tolerances import PROOF
+from plausible.base.tolerances import PROOF, SMALLEST
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs
@@ -27,7 +27,7 @@ from plausible.search.run import CONVERGED, Stops, iterate
 from plausible.variables import Evidence, Variable
 
 #: More than the rounding of a sum and a quotient, and than what underflows.
-_RELATIVE, _ABSOLUTE = 1e-12, 1e-300
+_RELATIVE, _ABSOLUTE = 1e-12, SMALLEST
 
 
 @dataclass(frozen=True, slots=True, eq=False)

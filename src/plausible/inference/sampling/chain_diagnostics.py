@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import SMALLEST
 from plausible.errors import InvalidArgument, MissingDependency
 
 #: Chains with a larger R-hat have not mixed (Vehtari et al. 2021).
@@ -79,7 +80,7 @@ def r_hat_of_moments(means: ArrayLike, mean_squares: ArrayLike, num_draws: int) 
     """R-hat from the mean and the mean square of each half chain, (halves, ...), each of so many draws; no ranks."""
     averages, squares = np.asarray(means, dtype=np.float64), np.asarray(mean_squares, dtype=np.float64)
     spread = np.maximum(squares - averages**2, 0.0)
-    spread[spread < 1e-14 * np.maximum(squares, 1e-300)] = 0.0  # what rounding leaves of no spread at all
+    spread[spread < 1e-14 * np.maximum(squares, SMALLEST)] = 0.0  # what rounding leaves of no spread at all
     return _ratio(spread.mean(axis=0) * num_draws / max(num_draws - 1, 1), averages.var(axis=0, ddof=1), num_draws)
 
 
@@ -179,7 +180,7 @@ def _effective_size(halves: Floats) -> Floats:
     within = covariances[0] * num_draws / max(num_draws - 1, 1)
     between = halves.mean(axis=1).var(axis=0, ddof=1)
     pooled = within * (num_draws - 1) / num_draws + between
-    constant = (pooled <= 1e-28 * np.maximum(np.abs(halves).max(axis=(0, 1)), 1e-300) ** 2) | (num_draws < 2)
+    constant = (pooled <= 1e-28 * np.maximum(np.abs(halves).max(axis=(0, 1)), SMALLEST) ** 2) | (num_draws < 2)
     correlations = 1 - (within - covariances * num_draws / max(num_draws - 1, 1)) / np.where(constant, 1.0, pooled)
     correlations[0] = 1.0
     # -1 + 2 Σ of Geyer's initial monotone sequence of pairs ρ_2k + ρ_2k+1.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints, starts_of
+from plausible.base.tolerances import SMALLEST
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem
@@ -27,7 +28,7 @@ def independent_guide(problem: Problem, engine: ApproximateEngine) -> Floats:
     beliefs = engine.beliefs(problem, [(place,) for place in range(len(problem.variables))]).tables
     domains = live_states(problem)
     rows = [
-        (1 - _UNIFORM_SHARE) * belief * domain / max((belief * domain).sum(), 1e-300)
+        (1 - _UNIFORM_SHARE) * belief * domain / max((belief * domain).sum(), SMALLEST)
         + _UNIFORM_SHARE * domain / domain.sum()
         for belief, domain in zip(beliefs, domains, strict=True)
     ]

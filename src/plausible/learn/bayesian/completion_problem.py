@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.base.tolerances import SMALLEST
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
@@ -120,7 +121,7 @@ class FamilyTables:
 
         With θ = m (1 + d), m the means, it is written by ln(1 + d) - d, as Σ m d = 0: large parameters don't cancel.
         """
-        positive = np.maximum(tables, 1e-300)
+        positive = np.maximum(tables, SMALLEST)
         sums = self.row_sums(parameters)
         means = parameters / sums[..., self.row_of_entry]
         off = (positive - means) / means

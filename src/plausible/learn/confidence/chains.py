@@ -12,6 +12,7 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.options import Seed, generator_of
 from plausible.base.records import Result, record
+from plausible.base.tolerances import SMALLEST
 from plausible.data.statistics import Request
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
@@ -155,7 +156,7 @@ class OrderWalk(NamedTuple):
             first, second = sorted(rng.choice(num, 2, replace=False).tolist())
         proposed = self.graphs.swapped(first, second)
         ratio = proposed.log_evidence - self.graphs.log_evidence
-        if math.log(max(rng.random(), 1e-300)) >= ratio:
+        if math.log(max(rng.random(), SMALLEST)) >= ratio:
             return self
         return OrderWalk(rng, proposed, self.num_accepted + 1)
 
@@ -324,7 +325,7 @@ class StructureWalk(NamedTuple):
         move, gain = here.draw(self.rng)
         families = self.moves.search.apply(self.families, move)
         there = self.moves.around(families)
-        if math.log(max(self.rng.random(), 1e-300)) >= here.log_total - there.log_total:
+        if math.log(max(self.rng.random(), SMALLEST)) >= here.log_total - there.log_total:
             return self
         score = self.log_score + gain
         return StructureWalk(self.rng, self.moves, families, score, there, self.num_accepted + 1)

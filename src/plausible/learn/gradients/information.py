@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Codes, Floats, Positions
 from plausible.base.records import Result, record
+from plausible.base.tolerances import SMALLEST
 from plausible.cpds import CPD, TreeCPD
 from plausible.cpds.reading import place_text
 from plausible.data.table import TableLike
@@ -282,10 +283,10 @@ def _inverse(matrix: Floats) -> tuple[int, bool, Floats, Floats]:
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(matrix / scale[:, None] / scale)
     largest = np.abs(values).max(initial=0.0)
-    curved = np.abs(values) > _FLAT * max(largest, 1e-300)
+    curved = np.abs(values) > _FLAT * max(largest, SMALLEST)
     inverse = (vectors[:, curved] / values[curved]) @ vectors[:, curved].T / scale[:, None] / scale
     flat = vectors[:, ~curved] / scale[:, None]
-    return int(curved.sum()), bool((values > -_FLAT * max(largest, 1e-300)).all()), inverse, flat
+    return int(curved.sum()), bool((values > -_FLAT * max(largest, SMALLEST)).all()), inverse, flat
 
 
 #: Numbers below this, where the largest is one, count as zero.
@@ -368,7 +369,7 @@ def identifiability(
         sizes = np.linalg.norm(scores, axis=0)
         sizes = np.where(sizes > 0, sizes, 1.0)  # parameters differ in scale as 1/θ
         _, values, right = np.linalg.svd(scores / sizes)
-        rank = int((values > tolerance * max(values.max(), 1e-300)).sum())
+        rank = int((values > tolerance * max(values.max(), SMALLEST)).sum())
         flat = right[rank:] / sizes
     directions = tuple(
         {label: float(change) for label, change in zip(free.labels, row, strict=True) if abs(change) > _NOTHING}

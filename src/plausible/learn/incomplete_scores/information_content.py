@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
+from plausible.base.tolerances import SMALLEST
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete.cases import Cases
@@ -76,11 +77,11 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
     problem = read_problem(network, cases)  # type: ignore[arg-type]
     before = problem.at(network)
     after = PlainEM().step(problem, before)
-    total, left = max(cases.total, 1e-300), {}
+    total, left = max(cases.total, SMALLEST), {}
     children = [name for name in map(str, network.graph.children(hidden)) if name in seen]
     for other, one in combinations(children, 2):
         counts = np.asarray(statistics.counts(one, [hidden, other]), dtype=np.float64)
-        shares = counts.sum(axis=(1, 2)) / max(counts.sum(), 1e-300)
+        shares = counts.sum(axis=(1, 2)) / max(counts.sum(), SMALLEST)
         left[other, one] = float(sum(p * _information(part) for p, part in zip(shares, counts, strict=True)))
     return InformationContent(
         hidden,
@@ -97,7 +98,7 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
 
 def _entropy(counts: Floats) -> float:
     """-Σ p log p of counts."""
-    shares = counts[counts > 0] / max(counts.sum(), 1e-300)
+    shares = counts[counts > 0] / max(counts.sum(), SMALLEST)
     return float(-(shares @ np.log(shares)))
 
 
@@ -114,7 +115,7 @@ def _entropy_given_rows(network: BayesianNetwork, cases: Cases, hidden: str) -> 
     chances = tree.prepared_rows(cases.codes, hidden).answer(tables).marginals
     assert chances is not None
     logs = np.log(np.where(chances > 0, chances, 1.0))
-    return float(-(cases.weights @ (chances * logs).sum(axis=1)) / max(cases.total, 1e-300))
+    return float(-(cases.weights @ (chances * logs).sum(axis=1)) / max(cases.total, SMALLEST))
 
 
 #: A model should have at most this share of the numbers that the data could tell.

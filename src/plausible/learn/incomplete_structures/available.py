@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Remedy
+from plausible.base.tolerances import SMALLEST
 from plausible.data.moments import Moments
 from plausible.data.statistics import Counts, MomentStatistics, Request, Stack, Statistics, counted_each
 from plausible.data.table import Table, TableLike
@@ -188,7 +189,7 @@ class SeparateScores(_ScaledScores):
     def _on_rows(self, child: str, parents: Sequence[str]) -> tuple[Callable[[Sequence[str]], float], float]:
         """By the counts of as many rows as speak for the family, at least one."""
         counts = self._statistics.counts(child, parents)
-        scale = max(float(counts.sum()) / max(self._statistics.num_complete(child, parents), 1.0), 1e-300)
+        scale = max(float(counts.sum()) / max(self._statistics.num_complete(child, parents), 1.0), SMALLEST)
         there = np.asarray(counts / scale)
 
         def score(some: Sequence[str]) -> float:

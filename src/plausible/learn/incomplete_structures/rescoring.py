@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, ranked
 from plausible.base.options import Seed, check_count, generator_of
-from plausible.base.tolerances import score_noise
+from plausible.base.tolerances import CLIMBED_NOISE, score_noise
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.graphs import DAG
@@ -147,7 +147,7 @@ def rescoring_step(
             break
         fitted[move] = judge.fit(graphs[move], starts[move])
         gains[move] = fitted[move].score - before.score, now
-    num_fits, least = state.num_fits + len(fitted), 1e-9 * (1.0 + abs(before.score))
+    num_fits, least = state.num_fits + len(fitted), CLIMBED_NOISE * (1.0 + abs(before.score))
     while gains:
         move = ranked(sorted(gains), lambda move: gains[move][0], score_noise(before.score))[0]
         if gains[move][0] <= least:

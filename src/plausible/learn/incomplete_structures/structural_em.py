@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.options import Seed, check_count, check_number, generator_of
+from plausible.base.tolerances import CLIMBED_NOISE
 from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
 from plausible.errors import counted
@@ -94,7 +95,7 @@ def sem_step(judge: GraphJudge, search: StructureSearch, state: SEMState, rules:
         old, new = before.graph.parents(name), found.parents(name)
         if set(old) != set(new):
             gain += scores.family(str(name), map(str, new)) - scores.family(str(name), map(str, old))
-    is_better = gain > 1e-9 * abs(before.score)
+    is_better = gain > CLIMBED_NOISE * abs(before.score)
     graph = found if is_better else before.graph
     start = before.network
     if is_better:  # from the parameters of greatest likelihood, or posterior, for the completed data
@@ -116,7 +117,7 @@ def sem_update(state: SEMState, after: FittedGraph, rules: SEMRules, cut_short: 
     """The state after a step that fitted a graph, which is refused where it is worse for the observed cells."""
     before = state.best
     slack = rules.tolerance * (1.0 + abs(before.score))
-    if after.score < before.score - 1e-9 * (1.0 + abs(before.score)):
+    if after.score < before.score - CLIMBED_NOISE * (1.0 + abs(before.score)):
         return SEMState(before, state.num_steps + 1, state.num_refused + 1, cut_short or CONVERGED)
     has_settled = after.graph == before.graph and after.score - before.score <= slack
     return SEMState(after, state.num_steps + 1, state.num_refused, cut_short or (CONVERGED if has_settled else ""))

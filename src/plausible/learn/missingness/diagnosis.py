@@ -12,6 +12,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
+from plausible.base.tolerances import SMALLEST
 from plausible.cpds import CPD
 from plausible.data.table import Table, TableLike, state_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted
@@ -179,7 +180,7 @@ def proportion_bounds(
         lower=_ratio(sure_yes, able_no, 1.0 if able_yes else math.nan),
         upper=_ratio(able_yes, sure_no, 0.0 if able_no else math.nan),
         if_ignorable=_ratio(sure_yes, sure_no, math.nan),
-        missing=weigh(possible & ~(certain & ~unknown)) / max(float(weights.sum()), 1e-300),
+        missing=weigh(possible & ~(certain & ~unknown)) / max(float(weights.sum()), SMALLEST),
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_number
+from plausible.base.tolerances import SMALLEST
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.kernels.clusters import (
@@ -204,10 +205,10 @@ class GammaPrior:
         """A Gibbs draw of α₀ given the number of clusters, by an auxiliary beta variable (Escobar & West 1995, §6)."""
         if not num_rows:
             return float(rng.gamma(self.shape, 1 / self.rate))
-        rate = self.rate - math.log(max(rng.beta(concentration + 1, num_rows), 1e-300))
+        rate = self.rate - math.log(max(rng.beta(concentration + 1, num_rows), SMALLEST))
         odds = (self.shape + num_clusters - 1) / (num_rows * rate)
         shape = self.shape + num_clusters - (rng.random() * (1 + odds) >= odds)
-        return max(float(rng.gamma(shape, 1 / rate)), 1e-300)
+        return max(float(rng.gamma(shape, 1 / rate)), SMALLEST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import Seed, check_count, check_number, generator_of
+from plausible.base.tolerances import SMALLEST
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.priors import log_rising
 
@@ -35,7 +36,7 @@ def sample_dirichlet(pseudo_counts: ArrayLike, size: int = 1, *, seed: Seed = 0)
     rng = generator_of(seed)
     uniforms = np.log1p(-rng.random((size, alpha.size)))
     if (alpha == 1).all():
-        logs = np.log(np.maximum(-uniforms, 1e-300))
+        logs = np.log(np.maximum(-uniforms, SMALLEST))
     else:
         logs = np.log(rng.standard_gamma(alpha + 1.0, (size, alpha.size))) + uniforms / alpha
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))

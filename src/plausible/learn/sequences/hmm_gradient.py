@@ -14,6 +14,7 @@ from typing import Any, Generic
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import SMALLEST
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.learn.incomplete.maximization import normalized_exponentials
 from plausible.learn.sequences.emission_learner import EmissionLearner, EmissionRules, EmissionT, Statistics, pooled
@@ -152,7 +153,7 @@ class _NumberCoordinates(_Coordinates[GaussianEmission]):
         above = (vectors * np.maximum(values, _LEAST_ROOT**2)[:, None, :]) @ np.swapaxes(vectors, 1, 2)
         roots = np.linalg.cholesky(above)
         return np.concatenate(
-            [means.reshape(-1), _kept(kind, np.where(unit > 0, np.log(np.maximum(roots, 1e-300)), roots))]
+            [means.reshape(-1), _kept(kind, np.where(unit > 0, np.log(np.maximum(roots, SMALLEST)), roots))]
         )
 
     def emission(self, form: GaussianEmission, point: Floats) -> GaussianEmission:

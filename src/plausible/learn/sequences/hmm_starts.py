@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import SMALLEST
 from plausible.data.sequences import Sequences
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
@@ -90,7 +91,7 @@ def _spread_components(
     for state in range(emission.num_states):
         chances = own[:, state] + 1e-12
         means[state] = rows[rng.choice(len(rows), size=emission.num_components, p=chances / chances.sum())]
-    variances = np.maximum(rows.var(axis=0), 1e-300)
+    variances = np.maximum(rows.var(axis=0), SMALLEST)
     covariances = np.broadcast_to(np.diag(variances), emission.covariances.shape)
     return emission.with_parameters(emission.weights, means, covariances)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_flag
-from plausible.base.tolerances import WEIGHT_NOISE
+from plausible.base.tolerances import SMALLEST, WEIGHT_NOISE
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.learn.undirected.labelled_rows import LabelledRows
 from plausible.learn.undirected.mixtures_of_planes import best_mixture
@@ -276,7 +276,7 @@ def _shortest(slopes: Floats, owners: Ints) -> Floats:
 
     if not len(owners):
         return np.zeros(slopes.shape[1])
-    scale = max(float(np.sqrt((slopes**2).sum(axis=1)).max()), 1e-300)
+    scale = max(float(np.sqrt((slopes**2).sum(axis=1)).max()), SMALLEST)
     system = np.vstack([slopes.T / scale, np.ones(len(owners))])
     aim = np.append(np.zeros(slopes.shape[1]), 1.0)
     shares, _ = nnls(system, aim, maxiter=30 * max(system.shape))

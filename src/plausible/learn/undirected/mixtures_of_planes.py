@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import SMALLEST
 
 
 def best_mixture(gram: Floats, losses: Floats, mixture: Floats) -> Floats:
     """The α of the simplex with the largest losses·α - αᵀ gram α / 2, by active sets (Wolfe 1976), from a start."""
     mixture, size = mixture.copy(), len(losses)
-    scale = max(float(np.abs(gram).max()), float(np.abs(losses).max()), 1e-300)
+    scale = max(float(np.abs(gram).max()), float(np.abs(losses).max()), SMALLEST)
     is_active = mixture > 0
     for _ in range(20 * size + 100):
         mixture, is_active = _on_face(gram, losses, mixture, is_active, scale)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import SMALLEST
 from plausible.errors import NotSupported
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.objectives import Objective, SteeredObjective
@@ -89,7 +90,7 @@ class Scaling(NamedTuple):
         tops = _largest_sums(design)
         for weight in range(design.num_weights):
             point = point.copy()
-            point[weight] += self._moves(gradient)[weight] / max(tops[weight], 1e-300)
+            point[weight] += self._moves(gradient)[weight] / max(tops[weight], SMALLEST)
             value, gradient = self.climbed.smooth(point)
         return self.climbed.moved(state, point, value, gradient)
 

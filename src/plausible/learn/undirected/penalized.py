@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import SMALLEST
 from plausible.learn.undirected.priors import Penalty
 from plausible.search.ascent import AscentState, init_ascent
 from plausible.search.run import CONVERGED
@@ -52,7 +53,7 @@ class Climb(Generic[ObjectiveT]):
     def moment_gap(self, gradient: Floats) -> float:
         """The largest difference that a gradient tells of, a mean over rows, as a share of the feature's spread."""
         gaps = np.abs(gradient) / self.objective.spreads
-        return float(gaps.max(initial=0.0)) / max(self.objective.total, 1e-300)
+        return float(gaps.max(initial=0.0)) / max(self.objective.total, SMALLEST)
 
     def ends(self, tolerance: float) -> Callable[[AscentState], str]:
         """Why a state is the last: the gradient, kinks minded, is at most the tolerance times the rows everywhere."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import Seed, check_count, generator_of
+from plausible.base.tolerances import SMALLEST
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.undirected.gibbs_rows import GibbsRows
 from plausible.learn.undirected.objectives import Objective, ObjectiveMethod, SteeredObjective
@@ -214,7 +215,7 @@ class SampledObjective(SteeredObjective):
         goal, features = self._drawn(state.point, state.draws), _features(self.design, state.draws)
         part, method = goal.parts[0][1], read_ascent(optimizer or "l-bfgs")
         assert isinstance(part, SampledPartition)
-        is_outside = not penalty.is_strict and not _is_mixture(self.linear / max(self.total, 1e-300), features)
+        is_outside = not penalty.is_strict and not _is_mixture(self.linear / max(self.total, SMALLEST), features)
         if is_outside and self.method.rounds == 1:
             raise InvalidArgument(
                 f"The means of the data are no mixture of those of {len(state.draws)} draws, so the sampled likelihood "

@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
+from plausible.base.tolerances import SMALLEST
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.undirected.climbing import climb
@@ -173,7 +174,7 @@ def best_alone(part: Alone, prior: PriorOfWeights = None) -> tuple[float, Floats
 
 
 def _closed_form(part: Alone, prior: PriorOfWeights) -> tuple[float, Floats] | None:
-    matrix, empirical = part.design.matrix, part.counts / max(part.total, 1e-300)
+    matrix, empirical = part.design.matrix, part.counts / max(part.total, SMALLEST)
     if part.design.num_weights > 1:
         if prior is not None:
             return None
@@ -185,7 +186,7 @@ def _closed_form(part: Alone, prior: PriorOfWeights) -> tuple[float, Floats] | N
         return None
     is_on = matrix.toarray().ravel() > 0
     mean, known = float(empirical[is_on].sum()), float(part.probabilities[is_on].sum())
-    rate = 0.0 if prior is None else 1 / (prior.scale * max(part.total, 1e-300))
+    rate = 0.0 if prior is None else 1 / (prior.scale * max(part.total, SMALLEST))
     moved = mean - math.copysign(min(rate, abs(mean - known)), mean - known)
     return part.total * _divergence(moved, known), np.array([_log_odds(moved) - _log_odds(known)])
 

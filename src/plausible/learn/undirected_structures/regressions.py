@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.tolerances import SMALLEST
 from plausible.learn.undirected.partition import different_rows
 from plausible.learn.undirected_structures.task import Task, pairs_of
 from plausible.search.run import CONVERGED
@@ -41,7 +42,7 @@ class Coded(NamedTuple):
         contrasts = tuple(_contrasts(variable.num_states) for variable in task.variables.values())
         blocks = [contrast[codes[:, place]] for place, contrast in enumerate(contrasts)]
         columns = np.hstack([np.ones((len(codes), 1)), *blocks])
-        shares = weights / max(float(weights.sum()), 1e-300)
+        shares = weights / max(float(weights.sum()), SMALLEST)
         owner = np.repeat(np.arange(len(contrasts)), [contrast.shape[1] for contrast in contrasts])
         place_of = {name: place for place, name in enumerate(task.variables)}
         allowed, penalties = np.zeros((len(contrasts),) * 2, dtype=bool), np.ones((len(contrasts),) * 2)
@@ -126,7 +127,7 @@ def _contrasts(num_states: int) -> Floats:
     """Orthonormal columns that are orthogonal to ones: (1, -1)/√2 for two states."""
     helmert = np.tril(np.ones((num_states, num_states)), -1).T[:, 1:]
     helmert[np.arange(1, num_states), np.arange(num_states - 1)] = -np.arange(1, num_states)
-    return np.asarray(helmert / np.maximum(np.linalg.norm(helmert, axis=0), 1e-300))
+    return np.asarray(helmert / np.maximum(np.linalg.norm(helmert, axis=0), SMALLEST))
 
 
 class RegressionState(NamedTuple):
@@ -227,7 +228,7 @@ class Regressions(NamedTuple):
                     norms = np.abs(ahead[0])
                     if len(ahead) > 1 or starts.size < owner.size:
                         norms = np.repeat(np.sqrt(np.add.reduceat((ahead**2).sum(axis=0), starts)), lengths)
-                    ahead *= np.maximum(1 - strengths / np.maximum(norms, 1e-300), 0.0)
+                    ahead *= np.maximum(1 - strengths / np.maximum(norms, SMALLEST), 0.0)
                 moved = ahead - weights[rows]
                 moving = np.flatnonzero(moved.any(axis=0))
                 if moving.size:
@@ -292,7 +293,7 @@ class Regression(NamedTuple):
     def _at(self, weights: Floats) -> tuple[float, Floats, Floats]:
         """The penalised loss of a row, minus its gradient, and its Hessian in the weights row by row."""
         logs, misses, _ = _of_many(logits := self.columns @ weights, self.observed, self.contrast)
-        norms = np.maximum(self._norms(weights), 1e-300)
+        norms = np.maximum(self._norms(weights), SMALLEST)
         value = float(self.shares @ logs + self.strengths @ norms)
         rates = np.r_[0.0, (self.strengths / norms)[self.groups[1:]]]
         slope = self.columns.T @ (misses * self.shares[:, None]) - rates[:, None] * weights

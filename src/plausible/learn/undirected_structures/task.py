@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from plausible.base.options import Seed
+from plausible.base.tolerances import SMALLEST
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
@@ -98,7 +99,7 @@ class Task:
     @property
     def total(self) -> float:
         """The weight of all rows."""
-        return max(float(self.statistics.total), 1e-300)
+        return max(float(self.statistics.total), SMALLEST)
 
     def is_required(self, feature: Feature) -> bool:
         """Whether an edge that must be there needs it."""

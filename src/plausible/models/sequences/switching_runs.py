@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.tolerances import SMALLEST
 from plausible.models.sequences.switching_engines import GPB2, IMM, Exact, RaoBlackwellised, SwitchingEngine
 
 #: A direction in which states vary by less than this share of the largest variance is taken to vary by that much.
-_FLAT, _NONE = 1e-9, 1e-300
+_FLAT = 1e-9
 
 
 class Modes(NamedTuple):
@@ -268,7 +269,7 @@ def _pair_logs(modes: Modes, pairs: Mixture, following: Mixture, groups: Ints) -
     axes = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0) * size)[:, None]).swapaxes(1, 2)
     points = following.means[:, None] + np.concatenate([axes, -axes], axis=1)
     eigenvalues, vectors = np.linalg.eigh(covariances)
-    spreads = np.maximum(eigenvalues, _FLAT * eigenvalues.max(axis=1, keepdims=True) + _NONE)
+    spreads = np.maximum(eigenvalues, _FLAT * eigenvalues.max(axis=1, keepdims=True) + SMALLEST)
     apart = ((points - means[:, None]) @ vectors) ** 2 / spreads[:, None]
     logs = -0.5 * (apart.sum(axis=2) + np.log(spreads).sum(axis=1)[:, None])
     logs += (pairs.logs + modes.log_transition[pairs.modes, following.modes])[:, None]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.options import read_names
 from plausible.base.remedies import Argument, Remedy
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, InvalidModel, PlausibleError
 from plausible.factors.definite import rounding, semi_definite, symmetric
 
@@ -50,7 +51,7 @@ def read_covariance(option: str, values: npt.ArrayLike, names: Sequence[str]) ->
     if (matrix.diagonal() < 0).any():
         wrong = int(np.argmin(matrix.diagonal()))
         raise InvalidModel(Argument(option), f" has the variance {matrix[wrong, wrong]:g} for {names[wrong]!r}.")
-    if semi_definite(matrix).defect > max(1e-9, rounding(len(names))):
+    if semi_definite(matrix).defect > max(WRITTEN_ROUNDING, rounding(len(names))):
         raise InvalidModel(
             Argument(option),
             f" over {list(names)} is no covariance: some combination of these would have a negative variance.",

@@ -9,6 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, html_of_print, record
+from plausible.base.tolerances import TABLE_ROUNDING
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.utilities.attributes.outcome_tables import check_utility
@@ -145,7 +146,7 @@ class DiagnosisUtility:
             raise InvalidArgument(
                 f"The posterior must be over {self.table.scope[0]!r} alone; take .marginal({self.table.names[0]!r})."
             )
-        if not posterior.is_distribution(1e-6):
+        if not posterior.is_distribution(TABLE_ROUNDING):
             raise InvalidArgument(f"The posterior sums to {posterior.sum():.10g}; see normalize().")
         return np.asarray(posterior.flat @ self.table.values)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
-from plausible.base.tolerances import DETERMINED
+from plausible.base.tolerances import DETERMINED, SMALLEST
 from plausible.data.columns import encode_columns
 from plausible.errors import InvalidArgument, close_match, counted, shortened
 from plausible.factors.alignment import read_scope
@@ -98,7 +98,7 @@ def fit_additive_utility(
     answers = _numbers(values, len(design), "answer")
     spread = np.sqrt(_numbers(np.ones(len(design)) if weights is None else weights, len(design), "weight"))
     left, singular, right = np.linalg.svd(design * spread[:, None], full_matrices=True)
-    rank = int((singular > DETERMINED * max(1e-300, singular.max(initial=0.0))).sum())
+    rank = int((singular > DETERMINED * max(SMALLEST, singular.max(initial=0.0))).sum())
     coordinates = right[:rank].T @ ((left.T[:rank] @ (answers * spread)) / singular[:rank])
     open_space = pivoted_root(right[rank:].T @ right[rank:], DETERMINED)
     directions = tuple(_utility(basis, direction) for direction in open_space.root.T)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, TextTable, record
-from plausible.base.tolerances import UTILITY_NOISE
+from plausible.base.tolerances import UTILITY_NOISE, WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, suggestion
 from plausible.utilities.elicitation.beliefs import AnswerWorth, LinearQuestion, UtilityBelief, checked_noise
 from plausible.utilities.elicitation.questions import Answer, Question
@@ -121,7 +121,7 @@ def checked_covariance(name: str, covariance: npt.ArrayLike, size: int) -> Float
     table = table * np.eye(size) if table.ndim == 0 else table
     if table.shape != (size, size) or not np.isfinite(table).all() or not np.allclose(table, table.T):
         raise InvalidArgument(f"{name}: give a number that is a variance, or a symmetric table of {size} x {size}.")
-    if np.linalg.eigvalsh(table).min() < -1e-9 * max(1.0, float(np.abs(table).max())):
+    if np.linalg.eigvalsh(table).min() < -WRITTEN_ROUNDING * max(1.0, float(np.abs(table).max())):
         raise InvalidArgument(f"{name}: it has a negative variance in some direction.")
     return table
 

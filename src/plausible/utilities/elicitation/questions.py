@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 from plausible.base.options import Seed, check_number, generator_of
 from plausible.base.records import Result, record
+from plausible.base.tolerances import SMALLEST
 from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.utilities.lotteries.lottery import LotteryLike, as_lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
@@ -166,7 +167,7 @@ class IndifferenceSearch:
     @property
     def max_questions(self) -> int:
         """How many questions bisection takes from here: log₂(width / tolerance), rounded up."""
-        return max(0, math.ceil(math.log2(max(self.high - self.low, 1e-300) / self.tolerance) - 1e-9))
+        return max(0, math.ceil(math.log2(max(self.high - self.low, SMALLEST) / self.tolerance) - 1e-9))
 
     def after(self, sign: int) -> IndifferenceSearch:
         """The search once it is known that indifference lies above the level shown (1), below (-1), or at it (0)."""

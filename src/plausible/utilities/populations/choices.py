@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.records import Result, record
-from plausible.base.tolerances import score_noise
+from plausible.base.tolerances import TABLE_ROUNDING, score_noise
 from plausible.errors import InvalidArgument, counted
 from plausible.factors.alignment import read_scope
 from plausible.search.run import CONVERGED, Stops, iterate
@@ -113,7 +113,7 @@ def _check(rows: _Rows) -> None:
     """Refuse options whose probabilities do not sum to one, or situations in which not one option is chosen."""
     number, situation_of = rows.number, rows.pairs[:, 0]
     totals = np.bincount(number, rows.chance)
-    if (rows.chance < 0).any() or not np.allclose(totals, 1.0, atol=1e-6):
+    if (rows.chance < 0).any() or not np.allclose(totals, 1.0, atol=TABLE_ROUNDING):
         worst = int(number[rows.chance.argmin()] if (rows.chance < 0).any() else np.abs(totals - 1.0).argmax())
         raise InvalidArgument(
             f"The probabilities of an option in the situation {rows.labels[situation_of[worst]]} are to be from 0 to 1 "
