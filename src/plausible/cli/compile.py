@@ -222,6 +222,7 @@ def _slices() -> None:
     rows = {"Y": [0, None, 1]}
     chain.filter(rows)
     chain.smooth(rows)
+    chain.smooth(rows, do={"X[1]": 1})  # by a tree: interventions in one slice are not for joint states
     chain.mpe(rows)
     chain.sample_posterior(rows, 1, seed=0)
     chain.sample(3, seed=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -105,14 +105,16 @@ class CPDEmission(Emission):
         begun = {cpd.variable.name: cpd for cpd in self.first} if is_first else {}
         return tuple(begun.get(cpd.variable.name, cpd) for cpd in self.cpds)
 
-    def by_step(self, rows: CompletedRows) -> Iterator[tuple[CPD, Positions]]:
+    def by_step(self, rows: CompletedRows) -> list[tuple[CPD, Positions]]:
         """Each distribution, those of first steps after all others, and the completed rows that it speaks of."""
         begun = {cpd.variable.name for cpd in self.first}
-        for cpd in self.cpds:
-            is_there = rows.is_there(cpd.variable.name)
-            yield cpd, np.flatnonzero(is_there & ~rows.is_first if cpd.variable.name in begun else is_there)
-        for cpd in self.first:
-            yield cpd, np.flatnonzero(rows.is_there(cpd.variable.name) & rows.is_first)
+        parts: list[tuple[CPD, Positions]] = []
+        for cpd in (*self.cpds, *self.first):
+            chosen = rows.is_there(cpd.variable.name)
+            if cpd.variable.name in begun:
+                chosen = chosen & (rows.is_first if len(parts) >= len(self.cpds) else ~rows.is_first)
+            parts.append((cpd, np.flatnonzero(chosen)))
+        return parts
 
     def observed(self, sequences: Sequences) -> ObservedRows:
         """Content: `CompletedRows`."""
