@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import sys
+from contextlib import suppress
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ALL = (
@@ -33,6 +37,10 @@ ALL = (
     "linear_systems",
     "pictures",
 )
+PEERS = (
+    *("pyAgrum", "pgmpy", "causal-learn", "dowhy", "hmmlearn", "ipfn", "networkx", "python-crfsuite", "scikit-learn"),
+    *("simdkalman", "statsmodels", "y0"),
+)
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -44,6 +52,21 @@ def main() -> None:
         report = import_module(f"benchmarks.{name}").run()
         print(report, "\n")
         (RESULTS / f"{name}.txt").write_text(f"{report}\n", encoding="utf-8")
+    (RESULTS / "machine.txt").write_text(machine(), encoding="utf-8")
+
+
+def machine() -> str:
+    """Where this was measured, with which versions of the peers, as a sentence."""
+    processor = platform.processor() or platform.machine()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        processor = next(line.partition(": ")[2] for line in lines if line.startswith("model name"))
+    versions = []
+    for peer in PEERS:
+        with suppress(PackageNotFoundError):
+            versions.append(f"{peer} {version(peer)}")
+    python = platform.python_version()
+    return f"Measured on {os.cpu_count()} cores ({processor}), Python {python}: {', '.join(versions)}.\n"
 
 
 if __name__ == "__main__":

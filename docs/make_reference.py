@@ -43,14 +43,16 @@ ROOMS = {
 #: What everyday work needs, by what one wants to do; all else is found by topic, room by room.
 EVERYDAY = {
     "Build": "BayesianNetwork MarkovNetwork FactorGraph ConditionalRandomField TableCPD NoisyOr NoisyMax "
-    "DeterministicCPD LinearGaussianCPD ConditionalGaussianCPD LogisticCPD TreeCPD RuleCPD Multiplexer Variable "
-    "Factor GaussianFactor",
+    "DeterministicCPD LinearGaussianCPD ConditionalGaussianCPD LogisticCPD Variable Factor",
     "Graphs": "DAG UndirectedGraph PDAG CausalGraph MAG PAG",
     "Files and examples": "load save examples.load",
     "Ask": "Assignment likelihood jeffrey Budget JunctionTree VariableElimination RecursiveConditioning LoopyBP "
-    "MeanField Gibbs LikelihoodWeighting ImportanceSampling MaxProduct LocalSearch GraphCut BranchAndBound Estimate",
-    "Learn": "Table Discretizer learn.parameters learn.structure learn.em Knowledge BDeu BDe K2 Dirichlet",
-    "Causes": "causal.identify causal.counterfactual causal.bounds",
+    "MeanField Gibbs LikelihoodWeighting ImportanceSampling GraphCut BranchAndBound Estimate",
+    "Learn": "Table Discretizer learn.parameters learn.structure learn.em learn.markov Feature Knowledge BDeu BDe "
+    "Dirichlet",
+    "Follow what happens in time": "HiddenMarkovModel DynamicBayesianNetwork LinearDynamicalSystem GaussianEmission "
+    "learn.hmm",
+    "Causes": "causal.identify causal.estimate_effect causal.counterfactual causal.bounds",
     "Decide": "InfluenceDiagram Decision Utility Strategy",
     "When something is wrong": "PlausibleError PlausibleWarning errors.TooLarge",
 }
@@ -86,19 +88,19 @@ def reference() -> str:
 
 def title_of(docstring: str | None) -> str:
     """What a file or folder is for, as a heading."""
-    return _first_paragraph(docstring or "").removesuffix(".")
+    return first_paragraph(docstring or "").removesuffix(".")
 
 
 def _everyday() -> Iterator[str]:
     """The names of everyday use, each with a sentence."""
     yield "## The sixty names\n\nWith these one gets through most days.\n"
     for purpose, names in EVERYDAY.items():
-        told = {name: _first_paragraph(inspect.getdoc(_named(name)) or "") for name in names.split()}
+        told = {name: first_paragraph(inspect.getdoc(named(name)) or "") for name in names.split()}
         rows = [f"| `pb.{name}` | {text.replace('|', chr(92) + '|')} |" for name, text in told.items()]
         yield "\n".join([f"| {purpose} | |", "|---|---|", *rows]) + "\n"
 
 
-def _named(name: str) -> Any:
+def named(name: str) -> Any:
     """What stands under a name of the top, or of a room."""
     found: Any = plausible
     for part in name.split("."):
@@ -143,7 +145,7 @@ def _heading(thing: Any, room: str) -> str:
 
 def _line(room: str, name: str, thing: Any) -> str:
     full = full_name(room, name, thing)
-    described = _first_paragraph(inspect.getdoc(thing) or "") if is_described(thing) else _kind(thing)
+    described = first_paragraph(inspect.getdoc(thing) or "") if is_described(thing) else _kind(thing)
     return f"- `{full}{call_of(full, thing)}`: {described}"
 
 
@@ -194,7 +196,7 @@ def _kind(thing: Any) -> str:
     return f"A {type(thing).__name__}." if isinstance(thing, (tuple, list, frozenset)) else "A type, for annotations."
 
 
-def _first_paragraph(text: str) -> str:
+def first_paragraph(text: str) -> str:
     return re.sub(r"\s+", " ", text.split("\n\n")[0]).strip()
 
 

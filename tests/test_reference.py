@@ -113,7 +113,7 @@ def test_the_everyday_names_are_about_sixty_and_exist(maker):
     names = " ".join(maker.EVERYDAY.values()).split()
     assert 55 <= len(names) <= 65
     assert len(set(names)) == len(names)
-    assert all(inspect.getdoc(maker._named(name)) for name in names)
+    assert all(inspect.getdoc(maker.named(name)) for name in names)
 
 
 def test_common_options_are_told_once(maker):

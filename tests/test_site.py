@@ -1,13 +1,17 @@
-"""The pages that people read hang together: links lead somewhere, and the site has a place for every page."""
+"""The pages that people read hang together: links lead somewhere, names exist, numbers are those that were measured."""
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import plausible
 
 PROJECT = Path(__file__).parents[1]
 PAGES = [*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")]
@@ -18,11 +22,11 @@ _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 @pytest.fixture(scope="module")
 def maker():
     """The script that writes the sources of the site."""
-    spec = spec_from_file_location("make_site", PROJECT / "docs" / "make_site.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    sys.modules.pop("make_reference", None)
+    sys.path.insert(0, str(PROJECT / "docs"))
+    yield import_module("make_site")
+    sys.path.remove(str(PROJECT / "docs"))
+    for name in ("make_site", "make_reference", "make_benchmarks", "docstrings"):
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +37,25 @@ def sources(maker, tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def benchmarks(maker):
+    """The script that tells what was measured."""
+    return maker.make_benchmarks
+
+
 def _links(text: str) -> list[str]:
     """The links of a page that stay in the project."""
     links = _LINK.findall(re.sub(r"`[^`\n]*`", "", _FENCE.sub("", text)))
     return [link for link in links if not re.match(r"https?:|mailto:", link)]
 
 
-def _anchors(text: str) -> set[str]:
+@cache
+def _anchors(page: Path) -> set[str]:
     """What `#...` may name on a page: its headings, as renderers of Markdown spell them, and anchors set by hand."""
+    text = page.read_text(encoding="utf-8")
     heads = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
     plain = [re.sub(r"[^\w\s-]", "", head.replace("`", "").lower()) for head in heads]
-    return {re.sub(r"\s+", "-", head.strip()) for head in plain} | set(re.findall(r"\{ #([\w-]+) \}", text))
+    return {re.sub(r"\s+", "-", head.strip()) for head in plain} | set(re.findall(r"\{ #([\w.-]+) \}", text))
 
 
 def _broken(page: Path) -> list[str]:
@@ -53,7 +65,7 @@ def _broken(page: Path) -> list[str]:
         file, _, anchor = link.partition("#")
         target = page.parent / file if file else page
         is_there = target.exists()
-        if not is_there or (anchor and anchor not in _anchors(target.read_text(encoding="utf-8"))):
+        if not is_there or (anchor and anchor not in _anchors(target.resolve())):
             broken.append(link)
     return broken
 
@@ -70,6 +82,53 @@ def test_every_link_of_the_site_leads_to_a_page_of_it(sources):
 def test_the_site_has_a_place_for_each_page_and_no_other(sources):
     listed = re.findall(r"[\w/]+\.md$", (PROJECT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(str(page.relative_to(sources)) for page in sources.rglob("*.md"))
+
+
+def _is_there(name: str) -> bool:
+    """Whether a name that begins with `pb.` can be had; what follows a class or function is its own."""
+    thing = plausible
+    for part in name.split(".")[1:]:
+        thing = getattr(thing, part, None)
+    return thing is not None
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "CHANGELOG"], ids=lambda page: page.stem)
+def test_names_that_a_page_speaks_of_exist(page):
+    """Those in prose and tables; examples are run anyway."""
+    told = re.findall(r"`[^`\n]*`", _FENCE.sub("", page.read_text(encoding="utf-8")))
+    names = {name for code in told for name in re.findall(r"\bpb(?:\.[A-Za-z_]\w*)+", code)}
+    assert [name for name in sorted(names) if not _is_there(name)] == []
+
+
+@pytest.mark.parametrize("page", sorted(PROJECT.glob("docs/coming_from/*.md")), ids=lambda page: page.stem)
+def test_what_is_shown_of_other_libraries_is_python(page):
+    """`python docs/run_peers.py` runs it, where they are installed."""
+    blocks = re.findall(r"^```python\n(?!>>> )(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert all(ast.parse(block).body for block in blocks)
+
+
+def test_every_comparison_finds_its_numbers(benchmarks):
+    """A column that was renamed would leave none."""
+    assert [one.task for one in benchmarks.COMPARISONS if not one.ratios()] == []
+
+
+def test_tables_of_results_are_read_by_their_columns(benchmarks, tmp_path, monkeypatch):
+    """Cells may be empty, names come twice, and prose stand between."""
+    (tmp_path / "results").mkdir()
+    lines = [
+        "Python 3.11.7, x86_64",
+        "task    s  peer s    s",
+        "  a b  0.5     > 2     ",
+        "   cd  2.0       -  1.5",
+        "a note",
+    ]
+    (tmp_path / "results" / "some.txt").write_text("\n".join(lines))
+    monkeypatch.setattr(benchmarks, "BENCHMARKS", tmp_path)
+    table, note = benchmarks.pieces_of("some")
+    assert (table.rows, note) == ((("a b", "0.5", "> 2", ""), ("cd", "2.0", "-", "1.5")), "a note")
+    assert [table.column(name) for name in ("s", "s#2", "peer s", "s#3", "t")] == [1, 3, 2, None, None]
+    (ratio,) = benchmarks.Comparison("", "", "some", "s", "peer s").ratios()
+    assert (ratio.what, ratio.value, ratio.is_bound) == ("a b", 4.0, True)
 
 
 def test_docstrings_become_markdown(maker):
