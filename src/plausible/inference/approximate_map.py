@@ -41,6 +41,7 @@ def approximate_map(
     engine: MapEngine,
     *,
     search: SearchMethod = _SEARCH,
+    within: Engine | None = None,
     time_limit: float | None = None,
 ) -> MarginalMap:
     """A good assignment m to the targets: a large Σ_h Π φ(m, h, e), as an engine sums it.
@@ -62,6 +63,9 @@ def approximate_map(
         Exact or approximate. One for best assignments, which can't sum, will do where no other variables are left.
     search
         How to go from one assignment to the next.
+    within
+        Another engine, which bounds sums for certain and is too slow for the search: it tells at the end what the
+        answer is worth. Without one, the engine of the search does.
     time_limit
         Seconds after which the search ends with the best assignment so far; what an engine is in the midst of is
         waited for.
@@ -95,7 +99,8 @@ def approximate_map(
     scores = _Scores(tuple(listed), tuple(free), evidence, engine)
     if scores.log_evidence == -math.inf:
         raise ImpossibleEvidence.outright()
-    own = getattr(engine, "bound_marginal_map", None)
+    is_certain = within is None or _limits(scores.log_evidence)[0] > -math.inf
+    own = getattr(engine if is_certain else within, "bound_marginal_map", None)
     hint, limit = (None, math.inf) if own is None else own(listed, free, evidence)
     best: States | None = None
     if math.prod(variable.num_states for variable in free) <= _FEW:
@@ -108,15 +113,21 @@ def approximate_map(
             best = max(tried, key=lambda scored: scored[0])[1]
     is_complete = best is not None
     if best is None:
-        start = _greedy(scores, clock) if hint is None else hint
-        best = search.run(scores, start, progress=lambda state: clock.is_over).best
+        starts = [] if hint is None else [hint]
+        if not (is_certain and starts):  # the engine itself would take long to find another one
+            starts.append(_greedy(scores, clock))
+        best = search.run(scores, max(starts, key=scores.value), progress=lambda state: clock.is_over).best
     value = scores.value(best)
     if value == -math.inf:
         raise ImpossibleEvidence(
             f"No assignment to the targets that was tried has a positive value, as {type(engine).__name__} sums it. "
             "Give it more samples, or take another engine."
         )
-    return _answer(scores, targets, best, is_complete, min(limit, _bound(scores, is_complete, clock)))
+    bound = min(limit, _bound(scores, is_complete, clock))
+    if within is None or is_certain:
+        return _answer(scores, targets, best, value, is_complete, bound)
+    judged = within.log_total(listed, scores.given(dict(enumerate(best))))
+    return _answer(scores, targets, best, judged, is_complete, bound, unknown=math.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,16 +213,24 @@ def _greedy(scores: _Scores, clock: Clock) -> States:
     return tuple(chosen[place] for place in range(len(scores.free)))
 
 
-def _answer(scores: _Scores, targets: Sequence[Variable], best: States, is_complete: bool, bound: float) -> MarginalMap:
-    value = scores.value(best)
-    floor = _limits(value)[0]
-    gap = max(0.0, bound - floor)
+def _answer(
+    scores: _Scores,
+    targets: Sequence[Variable],
+    best: States,
+    value: float,
+    is_complete: bool,
+    bound: float,
+    unknown: float | None = None,
+) -> MarginalMap:
+    """The answer; its error is `unknown` where there is no bound."""
+    gap = max(0.0, bound - _limits(value)[0])
     is_exact = gap <= PROVED
+    totals = [value, *scores.known.values()]
     info = QueryInfo(
         f"search with {_info(value).engine}" if isinstance(value, Estimate) else "search with exact sums",
         exact=is_exact,
-        converged=is_exact or all(_info(total).converged for total in scores.known.values()),
-        error=0.0 if is_exact else gap if gap < math.inf else None,
+        converged=is_exact or all(_info(total).converged for total in totals),
+        error=0.0 if is_exact else gap if gap < math.inf else unknown,
         num_steps=len(scores.known),
         advice="" if is_exact else _advice(scores, bound, is_complete),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, runtime_checkable
@@ -77,6 +78,17 @@ def resampled_rows(log_weights: Floats, num_rows: int, generator: np.random.Gene
     effective = ends[-1] ** 2 / float((weights**2).sum())
     size = 1 / (1 / num_rows + 1 / effective) if num_rows else 0.0
     return generator.permutation(places), float(size)
+
+
+def told_rows(info: QueryInfo, effective_size: float, num_rows: int) -> QueryInfo:
+    """How rows were drawn: the error is the largest standard error of a share of them, where they are worth so many.
+
+    >>> told = told_rows(QueryInfo("draws", exact=False), 25.0, 100)
+    >>> told.error, told.advice
+    (0.1, 'The 100 rows are worth about 25 independent ones.')
+    """
+    error = 0.0 if info.exact else min(1.0, 0.5 / math.sqrt(effective_size)) if effective_size > 0 else 1.0
+    return replace(info, error=error, advice=f"{told_size(effective_size, num_rows)} {info.advice}".rstrip())
 
 
 def told_size(effective_size: float, num_rows: int) -> str:

@@ -11,13 +11,13 @@ query, marginals                                       exact                `Bel
 log_probability, log_partition                         exact                the same: messages within certain bounds,
                                                                             by mini-buckets as large as the budget
                                                                             allows, trees and mean field
-expected_counts                                        exact                `LoopyBP(damping=0.3)`
+expected_counts                                        exact                as query, the budget shared by the rows
 mpe                                                    exact                `BestWithin(budget)`: `GraphCut()` where
                                                                             that is exact, else `BranchAndBound()`,
                                                                             which proves much, and `MaxProduct()`
 map                                                    exact                the same, where the sums fit and it proves
                                                                             the answer; else a search with
-                                                                            `LoopyBP(damping=0.3)`
+                                                                            messages, and mini-buckets for a bound
 sample                                                 independent rows     `Gibbs()`
 ====================================================== ==================== ==========================================
 """
@@ -32,7 +32,6 @@ from plausible.errors import InvalidArgument
 from plausible.inference.budget import Budget
 from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engines import Engine
-from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.chains import Gibbs
 
 EngineChoice: TypeAlias = Engine | Literal["auto"] | None
@@ -41,8 +40,6 @@ MapChoice: TypeAlias = Engine | Optimizer | Literal["auto"] | None
 
 _Some = TypeVar("_Some")
 
-#: For beliefs and sums of which many are asked for: damped messages settle more often than plain ones, for little more.
-BELIEFS = LoopyBP(damping=0.3)
 #: For rows.
 DRAWS = Gibbs()
 

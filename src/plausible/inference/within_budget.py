@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -25,13 +25,15 @@ from plausible.inference.optimization.map_branch_and_bound import BranchAndBound
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP, MaxProduct, TreeReweightedBP
 from plausible.inference.sampling.chains import Gibbs
-from plausible.variables import Evidence
+from plausible.variables import Evidence, Variable
 
 #: Rough costs of mini-buckets, all sweeps together, for each variable and each entry that its table may have. Work is
 #: counted, and the clock is not looked at: the same question has the same answer.
 _SECONDS_PER_ENTRY = 5e-8
 _BYTES_PER_ENTRY = 64
 _SECONDS_PER_DRAW = 1e-7  # of one variable
+#: Damped messages settle more often than plain ones, for little more.
+MESSAGES = LoopyBP(damping=0.3)
 #: Sweeps of chains: fewer tell too little of their own error.
 _FEWEST_SAMPLES = 1000
 #: Tables of mini-buckets: more entries gain little for what they cost.
@@ -64,7 +66,7 @@ class BeliefsWithin(ApproximateEngine):
 
     def estimate(self, problem: Problem) -> Estimate:
         """log Σ Π φ between certain bounds."""
-        loopy = LoopyBP(damping=0.3).estimate(problem)
+        loopy = MESSAGES.estimate(problem)
         if loopy.info.exact:
             return loopy
         found = [TreeReweightedBP(damping=0.3).estimate(problem), self._buckets(problem, 1).estimate(problem)]
@@ -84,7 +86,7 @@ class BeliefsWithin(ApproximateEngine):
         """The joint of each group, with an error that two ways agree on, or that is certain."""
         draws = self._chains(problem).beliefs(problem, groups)
         try:
-            messages = LoopyBP(damping=0.3).beliefs(problem, groups)
+            messages = MESSAGES.beliefs(problem, groups)
         except NotSupported:  # no factor has all variables of a group
             messages = draws
         if messages.info.exact or draws.info.exact:
@@ -102,6 +104,17 @@ class BeliefsWithin(ApproximateEngine):
             )
             name += ", within mini-bucket bounds"
         return Beliefs(tables, replace(beliefs.info, engine=name, error=error))
+
+    def bound_marginal_map(
+        self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence
+    ) -> tuple[tuple[int, ...], float]:
+        """Positions of good states of targets that are not observed, and what log Σ Π φ exceeds for none."""
+        listed = list(factors)
+        return self._buckets(Problem.of(listed, evidence), 1).bound_marginal_map(listed, targets, evidence)
+
+    def shared_by(self, num_questions: int) -> BeliefsWithin:
+        """The same with the budget of one of so many questions."""
+        return replace(self, budget=replace(self.budget, seconds=self.budget.seconds / max(num_questions, 1)))
 
     def _bounds(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> list[ProbabilityBounds]:
         """Certain bounds of each group; none where there are many groups, or large ones."""

@@ -27,13 +27,13 @@ from plausible.inference.budget import (
     read_budget,
     refuse_large_families,
 )
-from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, MapChoice, OptimizerChoice
+from plausible.inference.choice import DRAWS, EngineChoice, MapChoice, OptimizerChoice
 from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.engines import Engine, check_engine, check_mentioned
 from plausible.inference.estimates import difference
 from plausible.inference.exact_map.search import SearchProgress
-from plausible.inference.within_budget import BestWithin
+from plausible.inference.within_budget import BeliefsWithin, BestWithin
 from plausible.models.beliefs import NOTHING, Beliefs
 from plausible.models.compiled_engines import HybridEngine
 from plausible.models.compiled_model import checked_count, checked_weights, impossible_row, named_families
@@ -85,7 +85,7 @@ _K_BEST = QuestionKind(
 _MAP = QuestionKind(
     remedies=(Remedy("ask for more variables"), Remedy("give more evidence"), APPROXIMATE),
     check=_check_map,
-    otherwise=lambda question: BELIEFS,
+    otherwise=lambda question: BeliefsWithin(read_budget(question.budget)),
     refuses_beliefs="A marginal MAP takes states and likelihoods as evidence, not jeffrey(...).",
 )
 _SAMPLE = QuestionKind(
@@ -102,7 +102,7 @@ _SAMPLE = QuestionKind(
 _COUNTS = QuestionKind(
     remedies=(Remedy("count fewer families (", Argument("families"), ")"), RAISE_BUDGET, APPROXIMATE),
     check=check_engine,
-    otherwise=lambda question: BELIEFS,
+    otherwise=lambda question: BeliefsWithin(read_budget(question.budget)),
     fits=Tables.fits_tables,
     takes_numbers=True,
 )
@@ -224,7 +224,7 @@ class Answers(Beliefs):
             How to compute the sums, such as `LoopyBP()`; if there is nothing to sum out, an engine that maximises, such
             as `MaxProduct()`. By default, the answer is exact. "auto" is exact if elimination is within `budget` and
             `max_entries`, or where the sums are small and a search as that of `mpe` proves the rest; else it searches
-            with `LoopyBP(damping=0.3)`.
+            with `LoopyBP(damping=0.3)`, and mini-buckets bound what it finds.
         budget
             The most that the answer may cost: its seconds limit the `time_limit`, its bytes `max_entries`.
         max_entries
@@ -336,7 +336,8 @@ class Answers(Beliefs):
             The children whose families to count; by default all.
         engine
             How to compute the joints, such as `LoopyBP()`, with one run for each distinct row; by default one clique
-            tree for all rows. "auto" is exact if that is within the budget, else `LoopyBP(damping=0.3)`.
+            tree for all rows. "auto" is exact if that is within the budget, else it asks about each row as `query`
+            does, in its share of the budget.
         budget
             The most that the clique tree, with all of its tables in memory, may cost; by default `Budget()`.
 
@@ -379,7 +380,8 @@ class Answers(Beliefs):
         auxiliary = {v.name: v for factor in factors for v in factor.scope if v.name not in self.variables}
         rows = np.pad(rows, ((0, 0), (0, len(auxiliary))), constant_values=-1)
         columns, numbers = [*self.variables.values(), *auxiliary.values()], checked_weights(weights, len(rows))
+        engine = question.engine.shared_by(len(rows)) if isinstance(question.engine, BeliefsWithin) else question.engine
         try:
-            return expected_counts(factors, families, columns, rows, numbers, question.engine)
+            return expected_counts(factors, families, columns, rows, numbers, engine)
         except ImpossibleRow as error:
             raise impossible_row(error.row, error) from None

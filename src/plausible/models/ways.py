@@ -30,7 +30,7 @@ from plausible.inference.jeffrey import joints_of_draws, likelihoods_of_draws
 from plausible.inference.plan import Plan, plan_factors
 from plausible.inference.posterior import log_total, posterior, posteriors
 from plausible.inference.relevance import prune
-from plausible.inference.within_budget import BestWithin
+from plausible.inference.within_budget import MESSAGES, BeliefsWithin, BestWithin
 from plausible.models.lowering import SMALL_TABLE, Lowered, lower, plain_factors, point_mass
 from plausible.models.maxima import best_by, best_of, k_best_of
 from plausible.models.question import MapLimits, Parts, Question, Way
@@ -251,9 +251,11 @@ class Named(Way):
 
     def best_targets(self, limits: MapLimits) -> Assignment:
         """By a search that scores with the engine's sums."""
-        question, time_limit = self.question, limits.time_limit
+        question, engine, within = self.question, self.question.engine, None
+        if isinstance(engine, BeliefsWithin):
+            engine, within = MESSAGES, engine
         answer = approximate_map(
-            self.factors(), question.targets, question.certain, question.engine, time_limit=time_limit
+            self.factors(), question.targets, question.certain, engine, within=within, time_limit=limits.time_limit
         )
         return Assignment(answer.assignment, log_probability=answer.log_value, info=answer.info)
 

@@ -18,7 +18,7 @@ from plausible.base.query_info import QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import Beliefs, ResumableEngine
-from plausible.inference.approximate_samples import DrawnStates, told_size
+from plausible.inference.approximate_samples import DrawnStates, told_rows
 from plausible.inference.estimates import Estimate
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.annealed_importance import AnnealedImportance
@@ -170,8 +170,7 @@ class ChainEngine(ResumableEngine[ChainState]):
         size = min(effective_rows(state.draws), float(num_rows))
         found = ChainBeliefs((), 0.0, size, 1 + state.residual, state.sums.shape[0] * state.sums.shape[1])
         info = engine._info(collapse.problem, layout, state, found)
-        told = f"{told_size(size, num_rows)} {info.advice}".rstrip()
-        info = replace(info, exact=not layout.blocks, error=None if layout.blocks else 0.0, advice=told)
+        info = told_rows(replace(info, exact=not layout.blocks), size, num_rows)
         states = np.array([columns[name] for name in variables], dtype=np.int64).reshape(len(variables), num_rows).T
         return DrawnStates(tuple(variables.values()), states, size, info)
 

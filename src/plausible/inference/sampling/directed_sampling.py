@@ -22,7 +22,7 @@ from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
 from plausible.inference.approximate import FactorEngine, with_observed
-from plausible.inference.approximate_samples import DrawnStates, EvidenceNotSeen, resampled_rows, told_size
+from plausible.inference.approximate_samples import DrawnStates, EvidenceNotSeen, resampled_rows, told_rows
 from plausible.inference.estimates import Estimate
 from plausible.inference.relevance import possible_states
 from plausible.inference.sampling.sample_sums import MAX_TAIL_SHAPE, SampleSums, tail_shape
@@ -130,9 +130,8 @@ class DirectedSampler(FactorEngine):
         variables = tuple({v.name: v for factor in listed for v in factor.scope}.values())
         plan = self._plan_for(listed, [[v for v in variables if v.name not in evidence.hard]], evidence)
         drawn, size, info = self._rows(plan, num_rows)
-        told = f"{told_size(size, num_rows)} {info.advice}".rstrip()
         states = _with_evidence(variables, plan, drawn, evidence).astype(np.int64)
-        return DrawnStates(variables, states, size, replace(info, error=None, advice=told))
+        return DrawnStates(variables, states, size, told_rows(info, size, num_rows))
 
     def _rows(self, plan: SamplingPlan, num_rows: int) -> tuple[Codes, float, QueryInfo]:
         """Rows of the variables of a plan, what they are worth, and how they were got."""
