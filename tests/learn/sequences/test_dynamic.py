@@ -1,5 +1,7 @@
 """EM of networks over time against forward-backward recursions written out, and against frequencies."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,9 @@ import plausible as pb
 from plausible import DynamicBayesianNetwork, TableCPD
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownState, UnknownVariable
 from plausible.learn import K2, ParameterKnowledge
+from plausible.models.sequences import joint_chains
 from plausible.variables import Variable
+from slice_oracle import random_tables, random_weights
 
 MARKOV = "H[-1] -> H -> O"
 
@@ -65,6 +69,40 @@ def frames(rows):
     return [{"O": [None if code < 0 else code for code in row]} for row in rows]
 
 
+@pytest.fixture(params=["as one chain", "on trees"])
+def _way(request, monkeypatch):
+    """Expectations over joint states, where these are few, and on trees."""
+    if request.param == "on trees":
+        monkeypatch.setattr(joint_chains, "_MOST_STATES", 0)
+
+
+@pytest.mark.usefixtures("_way")
+@pytest.mark.filterwarnings("ignore::plausible.learn.SymmetricStart")  # variables of one state leave nothing to tell
+@pytest.mark.parametrize("seed", range(6))
+def test_expectations_are_sums_over_all_trajectories(seed):
+    """Σ P(parents, child | o) of each family, with zeros, variables of one state, soft cells and cells of all kinds."""
+    rng = np.random.default_rng(seed)
+    tables = random_tables(rng, num_variables=int(rng.integers(2, 4)))
+    model, sequences, logs = tables.model(), [], []
+    wanted = {key: np.zeros(values.shape) for key, (_, values) in tables.tables.items()}
+    for length in (1, 3, 2):
+        rows, weights = random_weights(rng, tables, length, model)
+        sequences.append(rows)
+        joint = tables.joint(weights)
+        total = sum(joint.values())
+        logs.append(np.log(total))
+        for path, weight in joint.items():
+            for step, name in itertools.product(range(length), tables.sizes):
+                key = (step if step < tables.lags else None, name)
+                states = [path[step - lag][list(tables.sizes).index(each)] for each, lag in tables.tables[key][0]]
+                wanted[key][(*states, path[step][list(tables.sizes).index(name)])] += weight / total
+    found = pb.learn.dynamic(model, sequences, max_steps=0).em.expectations
+    np.testing.assert_allclose(found.case_log_likelihoods, logs, rtol=0, atol=1e-12)
+    for (step, name), table in wanted.items():
+        np.testing.assert_allclose(found.counts[f"{name}[{1 if step is None else 0}]"], table, rtol=0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("lengths", [[6] * 12, [1, 2, 5, 9, 9, 3, 1, 20]])
 def test_steps_are_those_of_baum_and_welch(lengths):
     """For sequences of one and of several lengths, with cells missing at some times; the objective never falls."""

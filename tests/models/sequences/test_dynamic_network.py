@@ -87,20 +87,28 @@ def test_best_trajectory_has_the_largest_weight(seed):
     )
 
 
+@pytest.mark.parametrize("lag", [1, 3])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_joints_of_neighbouring_slices(seed):
-    """P(X_t-1, Y_t | o) is a sum over trajectories."""
+def test_joints_of_slices(seed, lag):
+    """P(X_t-lag, Y_t | o) is a sum over trajectories, whether or not later slices depend on X."""
     tables, model, rows, weights = _case(seed)
     joint, names = tables.joint(weights), list(tables.sizes)
-    back = next((name for name in model.interface if "[" not in name), None)
-    if back is None:
-        return
-    found = model.joints(rows, [f"{back}[-1]", names[-1]])
-    for step in range(1, len(weights)):
-        expected = np.zeros((tables.sizes[back], tables.sizes[names[-1]]))
+    found = model.joints(rows, [f"{names[0]}[-{lag}]", names[-1]])
+    assert found.iloc[:lag].isna().all(axis=None)
+    for step in range(lag, len(weights)):
+        expected = np.zeros((tables.sizes[names[0]], tables.sizes[names[-1]]))
         for path, weight in joint.items():
-            expected[path[step - 1][names.index(back)], path[step][-1]] += weight
+            expected[path[step - lag][0], path[step][-1]] += weight
         np.testing.assert_allclose(found.iloc[step], expected.ravel() / expected.sum(), rtol=0, atol=1e-12)
+
+
+def test_joints_of_what_a_setting_cuts_off():
+    """Where X is set, X and the step before it are still told together."""
+    model = pb.DynamicBayesianNetwork(
+        [TableCPD("X", [0.5, 0.5])], [TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], parents=["X[-1]"])]
+    )
+    found = model.joints({"X": [None, None]}, ["X[-1]", "X"], do={"X[1]": 1})
+    assert found.iloc[1].tolist() == pytest.approx([0, 0.5, 0, 0.5], abs=1e-15)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -69,6 +69,16 @@ def test_beliefs_and_likelihoods_are_those_of_the_unrolled_network(seed: int) ->
             np.testing.assert_allclose(filtered[name].iloc[step], now[place].values, rtol=0, atol=1e-12)
 
 
+def test_a_sequence_of_one_step_needs_no_transitions() -> None:
+    """Where what is known chooses transitions, and there is none to make."""
+    model = network(np.random.default_rng(0))
+    rows = model.sample(1, seed=0, inputs={"go": [1]}).drop(columns=["A", "B", "between"])
+    evidence = findings(rows)
+    assert model.log_likelihood(rows) == pytest.approx(model.unroll(1).log_probability(evidence), abs=1e-12)
+    smoothed = model.smooth([rows, rows])["A"]
+    np.testing.assert_allclose(smoothed, [model.unroll(1).query("A[0]", evidence).values] * 2, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_steps_to_come_have_their_inputs_and_numbers(seed: int) -> None:
     """P(X_T+h | o) and the mixtures that numbers come from are those of the unrolled network with later inputs."""
@@ -100,15 +110,16 @@ def test_steps_to_come_have_their_inputs_and_numbers(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_best_states_are_those_of_the_unrolled_network(seed: int) -> None:
-    """max P(x, o) is that of the unrolled network, and the states found have it."""
+@pytest.mark.parametrize("unseen", [[], ["mark"], ["echo", "mark"]], ids=str)
+def test_best_states_are_those_of_the_unrolled_network(seed: int, unseen: list[str]) -> None:
+    """max P(x, o) is that of the unrolled network, and the states found have it, those of leaves without a column."""
     rng = np.random.default_rng(seed)
     model = network(rng)
-    rows = rows_of(model, rng, 5).assign(number=rng.normal(size=5))
+    rows = rows_of(model, rng, 5).assign(number=rng.normal(size=5)).drop(columns=unseen)
     unrolled, evidence, best = model.unroll(5), findings(rows), model.mpe(rows)
     assert best.log_probability == pytest.approx(unrolled.mpe(evidence).log_probability, abs=1e-10)
     found = {f"{name}[{step}]": state for name in best.states for step, state in enumerate(best[name])}
     numbers = {name: cell for name, cell in evidence.items() if name.startswith("number")}
     weight = np.log(evidence["A[2]"].weights[best["A"].iloc[2]])
     assert best.log_probability == pytest.approx(unrolled.log_probability({**found, **numbers}) + weight, abs=1e-10)
-    assert best["mark"].iloc[1] in (0, 2)
+    assert best["mark"].iloc[1] in (0, 2) or unseen

@@ -19,9 +19,16 @@ from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.families import ParameterKnowledge
 from plausible.learn.estimation.priors import Estimate, PriorLike
 from plausible.learn.incomplete.em import EMFit, EMProgress, best_em
+from plausible.learn.incomplete.expectations import ExpectationStep
 from plausible.learn.incomplete.problem import EMProblem, hidden_variables, read_problem
 from plausible.learn.incomplete.starts_and_stops import StartLike, start_network
-from plausible.learn.sequences.slice_expectations import CountedSlices, SliceExpectations, folded, is_complete
+from plausible.learn.sequences.slice_expectations import (
+    ChainExpectations,
+    CountedSlices,
+    SliceExpectations,
+    folded,
+    is_complete,
+)
 from plausible.models import DynamicBayesianNetwork
 from plausible.models.sequences.template import Lagged, lagged
 from plausible.search.run import Clock, Stops
@@ -133,8 +140,9 @@ def dynamic(
     wanted: StartLike = network if start is None or isinstance(start, DynamicBayesianNetwork) else start
     read = read_problem(network or plan.unrolled(), table, (), prior, estimate, None, knowledge)
     first = network or start_network(read.maximization, read.cases, "random", np.random.default_rng(0))
-    kind = CountedSlices if is_complete(variables, sequences) else SliceExpectations
-    step = kind.of(first, plan.num_first, read.cases, sequences)
+    parts = first, plan.num_first, read.cases, sequences
+    step: ExpectationStep | None = CountedSlices.of(*parts) if is_complete(variables, sequences) else None
+    step = step or ChainExpectations.of(*parts) or SliceExpectations.of(*parts)
     fit = best_em(EMProblem(step, read.maximization), wanted, restarts, seed, stops, clock)
     return DynamicFit(folded(fit.network, plan.num_first), fit)
 

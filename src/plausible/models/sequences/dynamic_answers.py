@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +106,7 @@ class DynamicAnswers(DynamicBeliefs):
         ----------
         names
             Variables of a slice, and of those before it, such as `["rain[-1]", "rain"]`. Where a slice has none before
-            it, the row is missing.
+            it, the row is missing. What lies far back makes the answer dear: all between is summed together.
 
         >>> from plausible.cpds import TableCPD
         >>> from plausible.models import DynamicBayesianNetwork
@@ -131,10 +132,8 @@ class DynamicAnswers(DynamicBeliefs):
         if not wanted:
             return np.ones((evidence.sequences.num_steps, 1))
         named = tuple(map(str, wanted))
+        evidence = replace(evidence, template=evidence.template.reaching(max(one.lag for one in wanted)))
         programs = self._programs(evidence, budget, together=(named,))
-        for one in wanted:
-            if str(one) not in programs[-1].variables:
-                raise InvalidArgument(f"{str(one)!r} lies further back than a slice depends on.")
         return SlicePasses.run(programs, evidence, lambda passes: passes.smoothed(named))[1].joints
 
     def predict(

@@ -76,14 +76,14 @@ class JointChains:
 
     def log_likelihoods(self) -> Floats:
         """log p(o_t | o_1 ... o_t-1) of each step."""
-        return state_inference.filtered(self._chains(np.logaddexp)).step_logs
+        return state_inference.filtered(self.chains(self._seen_leaves)).step_logs
 
     def best(self) -> tuple[Floats, Codes]:
         """The logarithm of the probability of each sequence with its best states, and these, a column a variable.
 
         The logarithm is -inf where a sequence is impossible.
         """
-        path, values = state_inference.best_path(self._chains(np.maximum))
+        path, values = state_inference.best_path(self.chains(self.leaves, np.maximum))
         positions = np.unravel_index(path, [variable.num_states for variable in self.core] or [1])
         columns = dict(zip((variable.name for variable in self.core), positions, strict=False))
         for leaf in self.leaves:
@@ -96,7 +96,7 @@ class JointChains:
 
     def _told(self, ask: Callable[[HiddenChains], state_inference.StateBeliefs]) -> StepBeliefs:
         """Beliefs of the chain's states as those of the variables."""
-        found = ask(self._chains(np.logaddexp))
+        found = ask(self.chains(self._seen_leaves))
         parts = {leaf.name: self._leaf_beliefs(leaf, found.beliefs) for leaf in self.leaves}
         sizes = [variable.num_states for variable in self.core]
         positions = np.unravel_index(np.arange(math.prod(sizes)), sizes or [1])
@@ -109,20 +109,24 @@ class JointChains:
     def _hidden(self) -> list[Variable]:
         return [one for one in self.evidence.template.variables.values() if one.name not in self.evidence.known]
 
+    @property
+    def _seen_leaves(self) -> list[Variable]:
+        """The leaves that weigh states: those of which nothing is seen sum to one."""
+        return [leaf for leaf in self.leaves if leaf.name in self.evidence.sequences.columns]
+
     # --- the chain ---
 
-    def _chains(self, add: np.ufunc) -> HiddenChains:
-        """What the kernels work on; `add` is how states of leaves are put together, all in logarithms."""
+    def chains(self, leaves: Sequence[Variable], add: np.ufunc = np.logaddexp) -> HiddenChains:
+        """What the kernels work on; `add` is how states of `leaves` are put together, all in logarithms."""
         initial, transition = (self._product(self._families(at, "fixed"), at, np.zeros(1, np.int64)) for at in (0, 1))
         moves = self._families(1, "moving")
         matrix_of = np.zeros(0, dtype=np.int32)
-        if moves:
-            later = self._steps(1)
+        if moves and len(later := self.steps(1)):
             distinct = self._distinct(moves, (), later)
             transition = transition + self._product(moves, 1, distinct.firsts)
             matrix_of = np.zeros(self.evidence.sequences.num_steps, dtype=np.int32)
             matrix_of[later] = distinct.place_of
-        rows, row_of = self._rows(add)
+        rows, row_of = self._rows(leaves, add)
         size = initial.size
         return HiddenChains(
             self.evidence.sequences.starts,
@@ -138,7 +142,7 @@ class JointChains:
         moves = self._families(1, "moving")
         if any(variable.is_continuous for cpd in moves for variable in cpd.scope):
             return math.inf
-        return len(self._distinct(moves, (), self._steps(1)).firsts) if moves else 1
+        return len(self._distinct(moves, (), self.steps(1)).firsts) if moves else 1
 
     def _families(self, at: int, role: str) -> list[CPD]:
         """The distributions of the first slice, 0, or of later ones, 1, of all variables but leaves, by what they do.
@@ -156,23 +160,22 @@ class JointChains:
                 found.append(cpd)
         return found
 
-    def _rows(self, add: np.ufunc) -> tuple[Floats, Codes]:
+    def _rows(self, leaves: Sequence[Variable], add: np.ufunc) -> tuple[Floats, Codes]:
         """The logarithms of what weighs the states, for each of the different steps; and which of them each step is."""
         row_of = np.zeros(self.evidence.sequences.num_steps, dtype=np.int32)
         tables, used = [], 0
         for at in (0, 1):
-            weighing, steps = self._families(at, "weighing"), self._steps(at)
+            weighing, steps = self._families(at, "weighing"), self.steps(at)
             columns = self.evidence.sequences.columns
-            seen = [leaf for leaf in self.leaves if leaf.name in columns]
-            told = [one for one in self.core if one.name in columns]
-            given = [self.evidence.template.slices[at][leaf.name] for leaf in seen]
-            distinct = self._distinct([*weighing, *given], [*seen, *told], steps)
+            told = [one for one in (*self.core, *self.leaves) if one.name in columns]
+            given = [self.evidence.template.slices[at][leaf.name] for leaf in leaves]
+            distinct = self._distinct([*weighing, *given], told, steps)
             logs = self._product(weighing, None, distinct.firsts)
-            for variable in told:
+            for variable in self.core:
                 shape = [variable.num_states if one is variable else 1 for one in self.core]
                 logs = logs + self._seen(variable, distinct.firsts).reshape(-1, *shape)
-            for leaf in seen:
-                logs = logs + add.reduce(self._leaf_logs(leaf, at, distinct.firsts), axis=-1)
+            for leaf in leaves:
+                logs = logs + add.reduce(self.leaf_logs(leaf, at, distinct.firsts), axis=-1)
             tables.append(np.array(logs).reshape(len(distinct.firsts), math.prod(logs.shape[1:])))
             row_of[steps] = distinct.place_of + used
             used += len(distinct.firsts)
@@ -199,7 +202,7 @@ class JointChains:
 
     # --- leaves ---
 
-    def _leaf_logs(self, leaf: Variable, at: int, steps: Ints) -> Floats:
+    def leaf_logs(self, leaf: Variable, at: int, steps: Ints) -> Floats:
         """log P(leaf | core) and what is seen of it, at some steps; the last axis is that of the leaf."""
         axes = [*(one.name for one in self.core), leaf.name]
         logs = self._spread(self.evidence.template.slices[at][leaf.name], axes, steps)
@@ -207,13 +210,13 @@ class JointChains:
         return logs + self._seen(leaf, steps).reshape(shape)
 
     def _leaf_tables(self, leaf: Variable) -> Iterable[tuple[Ints, Floats]]:
-        """Steps, some at a time, with `_leaf_logs` at each: axes (step, state of the chain, state of the leaf)."""
+        """Steps, some at a time, with `leaf_logs` at each: axes (step, state of the chain, state of the leaf)."""
         for at in (0, 1):
-            cpd, steps = self.evidence.template.slices[at][leaf.name], self._steps(at)
+            cpd, steps = self.evidence.template.slices[at][leaf.name], self.steps(at)
             distinct = self._distinct([cpd], [leaf] if leaf.name in self.evidence.sequences.columns else [], steps)
             shape = (-1, *(one.num_states for one in self.core), leaf.num_states)
             whole = np.broadcast_shapes(shape[1:], (leaf.num_states,))
-            logs = np.broadcast_to(self._leaf_logs(leaf, at, distinct.firsts), (len(distinct.firsts), *whole))
+            logs = np.broadcast_to(self.leaf_logs(leaf, at, distinct.firsts), (len(distinct.firsts), *whole))
             table = logs.reshape(len(distinct.firsts), math.prod(whole[:-1]), leaf.num_states)
             for start in range(0, len(steps), _BLOCK):
                 yield steps[start : start + _BLOCK], table[distinct.place_of[start : start + _BLOCK]]
@@ -222,15 +225,12 @@ class JointChains:
         """P(leaf) at each step, by the beliefs of the chain."""
         told = np.empty((len(beliefs), leaf.num_states))
         for steps, logs in self._leaf_tables(leaf):
-            shares = np.exp(logs - np.maximum(logs.max(axis=-1, keepdims=True), -np.finfo(float).max))
-            totals = shares.sum(axis=-1, keepdims=True)
-            shares = np.divide(shares, totals, out=np.zeros_like(shares), where=totals > 0)
-            told[steps] = np.einsum("tk,tkn->tn", beliefs[steps], shares)
+            told[steps] = np.einsum("tk,tkn->tn", beliefs[steps], shares_of(logs))
         return told
 
     # --- what is known ---
 
-    def _steps(self, at: int) -> Ints:
+    def steps(self, at: int) -> Ints:
         """The first steps of all sequences, or the others."""
         starts = self.evidence.sequences.starts
         is_first = np.zeros(self.evidence.sequences.num_steps, dtype=bool)
@@ -263,6 +263,13 @@ class JointChains:
                 num_codes += len(cells.steps)
             columns.append((codes[steps], num_codes))
         return _told_apart(columns, steps)
+
+
+def shares_of(logs: Floats) -> Floats:
+    """Probabilities along the last axis, from logarithms that lack a constant; zeros where all are impossible."""
+    shares = np.exp(logs - np.maximum(logs.max(axis=-1, keepdims=True), -np.finfo(float).max))
+    totals = shares.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(shares, totals, out=np.zeros_like(shares), where=totals > 0))
 
 
 def _parted(evidence: StepEvidence) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -90,7 +90,7 @@ def compile_slice(
     observed: Collection[str],
     varying: Collection[str] = (),
     clusters: Clusters | None = None,
-    together: Iterable[Sequence[str]] = (),
+    together: Collection[Sequence[str]] = (),
     for_maxima: bool = False,
     budget: Budget,
 ) -> SliceProgram:
@@ -110,7 +110,7 @@ def compile_slice(
     clusters
         What passes from slice to slice, as groups of variables; all together where left out, which is exact.
     together
-        Groups of variables whose joints are to be read off; names that the slice has not are left out.
+        Groups of variables whose joints are to be read off; those before the first slice are left out.
     for_maxima
         Whether best states are asked for.
 
@@ -119,8 +119,9 @@ def compile_slice(
     TooLarge
         Before anything large is allocated.
     """
-    outgoing = _clusters(template, number, clusters, known)
-    incoming = _clusters(template, number - 1, clusters, known) if number else ()
+    asked = [lagged(name) for group in together for name in group]
+    outgoing = _clusters(template, number, clusters, known, asked)
+    incoming = _clusters(template, number - 1, clusters, known, asked) if number else ()
     wanted = [variable for variable in template.variables.values() if variable.name not in known]
     variables = {variable.name: variable for variable in wanted}
     for cluster in incoming:
@@ -179,9 +180,11 @@ def _whole(handed_on: tuple[Lagged, ...]) -> Clusters:
     return (handed_on,) if handed_on else ()
 
 
-def _clusters(template: Template, number: int, clusters: Clusters | None, known: Collection[str]) -> Clusters:
+def _clusters(
+    template: Template, number: int, clusters: Clusters | None, known: Collection[str], asked: Collection[Lagged]
+) -> Clusters:
     """What one of the slices hands on, as groups of variables."""
-    handed_on = template.handed_on(number, known)
+    handed_on = template.handed_on(number, known, asked)
     if clusters is None:
         return _whole(handed_on)
     kept = (tuple(one for one in cluster if one in handed_on) for cluster in clusters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn
 
 from plausible.base.records import html_of_print
@@ -94,6 +94,11 @@ class Template:
         """How many steps any distribution looks back."""
         return max((longest_lag(cpd) for cpds in self.slices for cpd in cpds.values()), default=0)
 
+    def reaching(self, lag: int) -> Template:
+        """The same, told apart in so many first slices that later ones all have one so far back."""
+        more = max(0, lag - self.num_first)
+        return replace(self, slices=(*self.slices, *[self.later] * more)) if more else self
+
     def cpds_at(self, step: int) -> Mapping[str, CPD]:
         """The distributions of a slice."""
         return self.slices[min(step, self.num_first)]
@@ -117,14 +122,18 @@ class Template:
         """The names of the continuous variables."""
         return frozenset(name for name, variable in self.variables.items() if variable.is_continuous)
 
-    def handed_on(self, number: int, known: Collection[str]) -> tuple[Lagged, ...]:
-        """The variables of one of `slices`, and of those before it, that later ones depend on, but for those known."""
+    def handed_on(self, number: int, known: Collection[str], asked: Collection[Lagged] = ()) -> tuple[Lagged, ...]:
+        """The variables of one of `slices`, and of those before it, that later ones depend on, but for those known.
+
+        Those that are `asked` about in each slice are handed on, too.
+        """
         needed: set[Lagged] = set()
-        for parents in self.parents_at(len(self.slices) - 1).values():
+        for parents in (*self.parents_at(len(self.slices) - 1).values(), asked):
             for parent in parents:
                 needed |= {Lagged(parent.name, age) for age in range(parent.lag)}
         for later in range(len(self.slices) - 2, number, -1):
             used = {parent for parents in self.parents_at(later).values() for parent in parents if parent.lag}
+            used |= {one for one in asked if 0 < one.lag <= later}
             passed = {one for one in needed if one.lag}
             needed = {Lagged(one.name, one.lag - 1) for one in used | passed}
         ranks = {name: rank for rank, name in enumerate(self.variables)}
