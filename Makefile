@@ -12,7 +12,7 @@ PORTABLE := $(addprefix src/plausible/,causal cpds decisions factors inference l
 	tests/utilities/test_regret.py tests/learn/confidence/test_bootstrap.py tests/learn/gradients/test_curvature.py \
 	tests/learn/incomplete_structures/test_rescoring.py tests/learn/undirected/test_markov.py
 
-.PHONY: run test test-interpreted test-slow test-portable mutants check bench docs clean
+.PHONY: run test test-interpreted test-slow test-portable mutants check bench docs web clean
 
 run: .venv/installed
 	$(BIN)/plausible demo
@@ -60,7 +60,13 @@ docs: .venv/installed-dev
 	$(BIN)/python docs/make_site.py
 	$(BIN)/zensical build --strict
 
+# The widget's page, from `web` into the package, for those who change it; needs node 20 or newer, which nobody else does.
+web: .venv/installed
+	cd web && npm ci && npm run check && npm test && npm run build
+	$(BIN)/python web/manifest.py
+
 clean:
+	rm -rf web/node_modules
 	rm -rf .venv .mutants .cache build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator
+from importlib.util import find_spec
 
 import pytest
+
+#: Its class derives from one of a library that need not be there.
+collect_ignore = [] if find_spec("anywidget") else ["src/plausible/plotting/widget.py"]
 
 # Matrices are small here, and threads that wait for one another would take three quarters of the processor's time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

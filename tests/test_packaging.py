@@ -89,7 +89,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
         metadata = message_from_bytes(archive.read(f"plausible-{plausible.__version__}.dist-info/METADATA"))
     source = ROOT / "src"
     files = {file.relative_to(source).as_posix() for file in source.rglob("*.*") if file.is_file()}
-    assert packed == {name for name in files if name.endswith((".py", ".pyi", ".json", "py.typed"))}
+    assert packed == {
+        name for name in files if name.endswith((".py", ".pyi", ".json", "py.typed", ".js", ".css", ".txt"))
+    }
     assert {"plausible/__init__.pyi", "plausible/py.typed", "plausible/examples/networks/asia.json"} <= packed
     assert metadata["Version"] == plausible.__version__
     assert set(metadata.get_all("Provides-Extra")) == set(PROJECT["optional-dependencies"])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from plausible.plotting.picture import Picture as Picture
@@ -14,6 +15,28 @@ def picture_by(door: str, *subject: Any, **options: Any) -> Picture:
     """The picture that a function of `plausible.plotting` makes; nothing of that room is loaded before."""
     drawn: Picture = getattr(import_module("plausible.plotting"), door)(*subject, **options)
     return drawn
+
+
+class LiveWidget(Protocol):
+    """What a widget of a notebook shows: it can be set from Python, and `observe` tells what people click."""
+
+    evidence: dict[str, Any]  # Name -> finding, as for `query`; replace it as a whole
+    do: dict[str, Any]  # Name -> the state set by intervention
+    focus: Any  # What of a large model is shown: names, "auto", None for all
+    beliefs: dict[str, Any]  # Name -> what is believed, a factor, of the variables shown
+    message: str  # Why that can't be told, if it can't
+
+    def picture(self) -> Picture:
+        """The still picture of what is shown now."""
+
+    def observe(self, handler: Callable[[Any], object], names: str | list[str]) -> None:
+        """Call a function whenever something of that name has changed; `change["new"]` is what to."""
+
+
+def widget_by(door: str, *subject: Any, **options: Any) -> LiveWidget:
+    """The widget that a function of `plausible.plotting` makes."""
+    widget: LiveWidget = getattr(import_module("plausible.plotting"), door)(*subject, **options)
+    return widget
 
 
 def html_with_picture(picture: Picture, title: str, below: str) -> str:

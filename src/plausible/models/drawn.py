@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plausible.base.method_names import keyword_hints
-from plausible.base.pictured import html_with_picture, picture_by
+from plausible.base.pictured import html_with_picture, picture_by, widget_by
 from plausible.base.records import TextTable
 from plausible.graphs.base_graph import BaseGraph
 from plausible.inference.budget import Budget
@@ -17,7 +17,7 @@ from plausible.models.shown_parts import title_of
 from plausible.variables import EvidenceLike, State
 
 if TYPE_CHECKING:
-    from plausible.base.pictured import Picture
+    from plausible.base.pictured import LiveWidget, Picture
 
 
 class Drawn(Beliefs):
@@ -78,6 +78,34 @@ class Drawn(Beliefs):
         """
         options = {name: value for name, value in (("engine", engine), ("budget", budget)) if value is not None}
         return picture_by("picture_of_beliefs", self, evidence, do, prior, focus, strengths, options)
+
+    @keyword_hints
+    def widget(
+        self,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        focus: Any = "auto",
+        engine: EngineChoice = None,
+        budget: Budget | None = None,
+    ) -> LiveWidget:
+        """The live picture for a notebook: click a state to see it, again to retract it, and beliefs move.
+
+        With shift, a click says "not this state"; with alt, or after "do", it sets by intervention. Keys do it all:
+        Tab to a node, arrows to a state, Enter, Shift+Enter and D, Delete to retract. What is clicked is in the
+        widget's `evidence` and `do`, which can be set as well; `observe` tells of changes. `picture()` is what it shows
+        now, as a still picture. A question that has no answer, or none within the budget, gets a message instead.
+
+        It needs anywidget, which the extra `notebook` brings.
+
+        Parameters
+        ----------
+        evidence, do, focus
+            What it begins with, as in `picture`.
+        engine, budget
+            As in `marginals`, for every answer; the budget is 2 seconds where left out.
+        """
+        return widget_by("widget_of_model", self, evidence, do, focus, engine, budget)
 
     def __str__(self) -> str:
         return f"{self!r}\n{self._details()}"

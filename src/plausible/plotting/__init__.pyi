@@ -6,6 +6,8 @@ from plausible.plotting.graphs import picture_of_graph as picture_of_graph
 from plausible.plotting.graphs import picture_of_separation as picture_of_separation
 from plausible.plotting.models import picture_of_beliefs as picture_of_beliefs
 from plausible.plotting.models import picture_of_structure as picture_of_structure
+from plausible.plotting.notebook import widget_of_model as widget_of_model
+from plausible.plotting.notebook import widget_of_solution as widget_of_solution
 from plausible.plotting.parts import Box as Box
 from plausible.plotting.parts import Part as Part
 from plausible.plotting.parts import Path as Path

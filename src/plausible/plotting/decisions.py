@@ -17,9 +17,9 @@ from plausible.plotting.models import places_of
 from plausible.plotting.nodes import PLAIN, Style, name_node, table_node
 from plausible.plotting.picture import Picture
 
-_DECISION = Style("plain-light", "bar", 1.6)
-_UTILITY = Style("good-light", "good", 1.4)
-_INFORMATION = Look(is_dashed=True, says="seen before the decision")
+DECISION = Style("plain-light", "bar", 1.6)
+UTILITY = Style("good-light", "good", 1.4)
+INFORMATION = Look(is_dashed=True, says="seen before the decision")
 #: So many rows of a policy are shown.
 _MOST_ROWS = 8
 
@@ -41,7 +41,7 @@ def _picture(diagram: Diagram, policies: Mapping[str, Policy], notes: tuple[str,
     view = view_of(graph.nodes, graph.marked_edges, focus, list(diagram.decisions), "this diagram")
     number = {node: place for place, node in enumerate(view.nodes)}
     nodes = [_node(diagram, str(node), policies, view) for node in view.nodes]
-    arcs = [arc_of(edge, number, _INFORMATION if edge.right in diagram.decisions else Look()) for edge in view.edges]
+    arcs = [arc_of(edge, number, INFORMATION if edge.right in diagram.decisions else Look()) for edge in view.edges]
     return drawn(nodes, arcs, one_line(diagram.notes.name), (*notes, *view.notes), places_of(diagram))
 
 
@@ -51,14 +51,14 @@ def _node(diagram: Diagram, name: str, policies: Mapping[str, Policy], view: Vie
     if name in diagram.utilities:
         parents = ", ".join(diagram.utilities[name].parent_names)
         return name_node(
-            name, f"utility {one_line(name)} of {parents or 'nothing'}", "rhombus", replace(_UTILITY, tag=tag)
+            name, f"utility {one_line(name)} of {parents or 'nothing'}", "rhombus", replace(UTILITY, tag=tag)
         )
     states = ", ".join(map(str, diagram.variables[name].states)) if not diagram.variables[name].is_continuous else ""
     if name not in diagram.decisions:
         return name_node(name, f"chance {one_line(name)}: {states}", "oval", replace(PLAIN, tag=tag))
     if name not in policies:
-        return name_node(name, f"decision {one_line(name)}: {states}", "rectangle", replace(_DECISION, tag=tag))
-    return _policy_node(policies[name], replace(_DECISION, tag=tag))
+        return name_node(name, f"decision {one_line(name)}: {states}", "rectangle", replace(DECISION, tag=tag))
+    return _policy_node(policies[name], replace(DECISION, tag=tag))
 
 
 def _policy_node(policy: Policy, style: Style) -> Node:

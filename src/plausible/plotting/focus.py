@@ -42,7 +42,7 @@ def view_of(
     The blanket of the focus comes first (parents, children and their other parents, or neighbours), then its ancestors,
     generation by generation, while they fit; trails from one node of the focus to the others are shown whole.
     """
-    chosen = _read(nodes, focus, place)
+    chosen = read_focus(nodes, focus, place)
     if chosen is None or (not chosen and len(nodes) <= WHOLE):
         return View(tuple(nodes), tuple(edges), {}, ())
     neighbours = _Neighbours(nodes, edges)
@@ -61,7 +61,7 @@ def view_of(
     return View(inside, shown_edges, hidden, notes)
 
 
-def _read(nodes: Sequence[Any], focus: Any, place: str) -> list[Any] | None:
+def read_focus(nodes: Sequence[Any], focus: Any, place: str) -> list[Any] | None:
     """The nodes that are named; none where the focus is left to the graph, and None where all are asked for."""
     if focus is None:
         return None

@@ -47,10 +47,10 @@ class Beliefs(NamedTuple):
 
 def picture_of_structure(model: Any) -> Picture:
     """The graph of a model, without asking the model anything: tooltips tell states and sizes."""
-    titles = {name: _described(model, name) for name in model.variables}
+    titles = {name: described(model, name) for name in model.variables}
     if isinstance(model, FactorGraph):
         return _factor_graph(model, titles)
-    return replace(picture_of_graph(model.graph, places=places_of(model), titles=titles), title=_title(model))
+    return replace(picture_of_graph(model.graph, places=places_of(model), titles=titles), title=heading_of(model))
 
 
 def picture_of_beliefs(
@@ -69,10 +69,10 @@ def picture_of_beliefs(
     view = view_of(graph.nodes, graph.marked_edges, focus, around, "this model")
     names = [str(node) for node in view.nodes if node in model.variables]
     question = {"evidence": evidence, **({"do": settings} if settings else {})}
-    now = _beliefs(model, names, question, options or {})
+    now = beliefs_of(model, names, question, options or {})
     given = {name: value for name, value in found.items() if name in model.inputs}
     asked = prior and (settings or len(found) > len(given))
-    before = _beliefs(model, names, {"evidence": given}, options or {}) if asked else None
+    before = beliefs_of(model, names, {"evidence": given}, options or {}) if asked else None
     nodes = [
         _node(model, str(node), now, before, _style(model, str(node), found, settings), view) for node in view.nodes
     ]
@@ -82,7 +82,7 @@ def picture_of_beliefs(
     number = {node: place for place, node in enumerate(view.nodes)}
     arcs = [_cut(arc_of(edge, number, look_of(edge, looks)), view, settings) for edge in view.edges]
     notes = [*_notes(found, settings, before is not None), *view.notes]
-    return drawn(nodes, arcs, _title(model), notes, places_of(model))
+    return drawn(nodes, arcs, heading_of(model), notes, places_of(model))
 
 
 def places_of(model: Any) -> dict[str, tuple[float, float]]:
@@ -91,12 +91,12 @@ def places_of(model: Any) -> dict[str, tuple[float, float]]:
     return {name: own.position for name, own in notes.variables.items() if own.position is not None}
 
 
-def _title(model: Any) -> str:
+def heading_of(model: Any) -> str:
     notes: Notes = getattr(model, "notes", Notes())
     return one_line(notes.name)
 
 
-def _beliefs(model: Any, names: list[str], question: Mapping[str, Any], options: Mapping[str, Any]) -> Beliefs:
+def beliefs_of(model: Any, names: list[str], question: Mapping[str, Any], options: Mapping[str, Any]) -> Beliefs:
     discrete = [name for name in names if not model.variables[name].is_continuous]
     states = model.marginals(**question, targets=discrete, **options) if discrete else {}
     numbers: Mapping[str, MomentGaussian] = {}
@@ -129,12 +129,12 @@ def _node(model: Any, name: str, now: Beliefs, before: Beliefs | None, style: St
         ]
         return belief_node(name, rows, style, hidden)
     if name in now.numbers:
-        earlier = _spread(before.numbers[name]) if before and name in before.numbers else None
-        return number_node(name, _spread(now.numbers[name]), earlier, style, hidden)
-    return name_node(name, _described(model, name), style=style)
+        earlier = spread_of(before.numbers[name]) if before and name in before.numbers else None
+        return number_node(name, spread_of(now.numbers[name]), earlier, style, hidden)
+    return name_node(name, described(model, name), style=style)
 
 
-def _spread(moments: MomentGaussian) -> tuple[float, float]:
+def spread_of(moments: MomentGaussian) -> tuple[float, float]:
     """Mean and standard deviation."""
     return float(moments.mean[0]), max(float(moments.covariance[0, 0]), 0.0) ** 0.5
 
@@ -160,21 +160,25 @@ def _information(model: Any, view: View, question: Mapping[str, Any], options: M
 def _notes(found: Mapping[str, Any], settings: Mapping[str, Any], has_ticks: bool) -> list[str]:
     lines = []
     if found:
-        lines.append(f"Seen: {', '.join(f'{one_line(name)} = {_value(value)}' for name, value in found.items())}.")
+        lines.append(
+            f"Seen: {', '.join(f'{one_line(name)} = {finding_text(value)}' for name, value in found.items())}."
+        )
     if settings:
-        lines.append(f"Set: {', '.join(f'{one_line(name)} = {_value(value)}' for name, value in settings.items())}.")
+        lines.append(
+            f"Set: {', '.join(f'{one_line(name)} = {finding_text(value)}' for name, value in settings.items())}."
+        )
     if has_ticks:
         lines.append("Ticks mark what was believed before.")
     return [" ".join(lines)] if lines else []
 
 
-def _value(value: Any) -> str:
+def finding_text(value: Any) -> str:
     if isinstance(value, (list, tuple, set, frozenset)):
         return " or ".join(map(str, value))
     return one_line(str(value))
 
 
-def _described(model: Any, name: str) -> str:
+def described(model: Any, name: str) -> str:
     """The states of a variable, and the size of its distribution."""
     label = getattr(model, "notes", Notes()).of(name).label
     told = f"{one_line(name)}: {states_cell(model.variables[name])}"
@@ -194,4 +198,4 @@ def _factor_graph(model: FactorGraph, titles: Mapping[Any, str]) -> Picture:
     ]
     number = {node: place for place, node in enumerate(view.nodes)}
     arcs = [arc_of(edge, number, Look()) for edge in view.edges]
-    return drawn(nodes, arcs, _title(model), view.notes, places_of(model))
+    return drawn(nodes, arcs, heading_of(model), view.notes, places_of(model))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from plausible.base.records import format_number, one_line
@@ -21,8 +21,23 @@ _PAD = 10.0
 #: A row of a state: its height, the widths of the longest label, the bar, and the column of the number.
 _ROW, _LABEL, _BAR, _NUMBER = 17.0, 96.0, 70.0, 40.0
 _BAR_HEIGHT, _HEADER = 9.0, 25.0
+#: What rows that are still empty leave room for.
+_LONGEST_TAG, _LONGEST_SPREAD = "seen", "before: −0.0000 ± 0.00000"
 #: So many states are shown; of more, the likeliest, and the rest together.
 MOST_STATES = 6
+
+#: What a page needs to draw rows as they are drawn here: `row_node` leaves the room for them.
+MEASURES = {
+    "pad": _PAD,
+    "row": _ROW,
+    "header": _HEADER,
+    "bar": _BAR,
+    "barHeight": _BAR_HEIGHT,
+    "number": _NUMBER,
+    "small": _SMALL,
+    "tag": _TAG,
+    "mostStates": MOST_STATES,
+}
 
 Shape: TypeAlias = Literal["rectangle", "oval", "rhombus"]
 #: How much of its width edges may touch.
@@ -115,9 +130,9 @@ def number_node(
     name: str, now: tuple[float, float], before: tuple[float, float] | None, style: Style = PLAIN, hidden: int = 0
 ) -> Node:
     """A box with the mean and the standard deviation of a continuous variable, and what they were before."""
-    lines = [_spread(*now)]
+    lines = [spread_text(*now)]
     if before is not None and (style.tag or before != now):
-        lines.append(f"before: {_spread(*before)}")
+        lines.append(f"before: {spread_text(*before)}")
     width = 2 * _PAD + max(text_width(line, _SMALL) for line in lines)
     header, width = _header(name, style, hidden, width)
     height = _HEADER + _ROW * len(lines) + 6
@@ -126,6 +141,23 @@ def number_node(
         items.append(Text(_PAD, _HEADER + _ROW * (place + 0.5) + 3.8, line, _SMALL, "muted" if place else "ink"))
     title = f"{one_line(name)}: {'; '.join(lines)}{f' ({style.tag})' if style.tag else ''}"
     return Node(name, Size(width, height), tuple(items), title)
+
+
+def row_node(name: str, labels: Sequence[str], hidden: int = 0, style: Style = PLAIN) -> Node:
+    """The box of `belief_node` without its rows, with room for what may come to stand in them and beside the name."""
+    column = max((text_width(label_of(label), _SMALL, bold=True) for label in labels), default=0.0)
+    least = max(
+        2 * _PAD + column + 8 + _BAR + _NUMBER, 0.0 if labels else 2 * _PAD + text_width(_LONGEST_SPREAD, _SMALL)
+    )
+    header, width = _header(name, replace(style, tag=_LONGEST_TAG), hidden, least)
+    height = _HEADER + _ROW * (min(len(labels), MOST_STATES) or 2) + 6
+    frame = Box(0, 0, width, height, style.fill, style.frame, "rectangle", style.thickness, 7.0)
+    return Node(name, Size(width, height), (frame, header[0]), one_line(name))
+
+
+def label_of(state: str) -> str:
+    """A state as it stands beside its bar, short enough to be bold where it is seen."""
+    return fitted(state, _SMALL, _LABEL, bold=True)
 
 
 def table_node(name: str, header: Sequence[str], rows: Sequence[Sequence[str]], style: Style, title: str) -> Node:
@@ -208,5 +240,5 @@ def _told(row: Row) -> str:
     return f"{one_line(row.label)} {percentage(row.probability)}{before}"
 
 
-def _spread(mean: float, deviation: float) -> str:
+def spread_text(mean: float, deviation: float) -> str:
     return f"{mean + 0.0:.4g} ± {format_number(float(f'{deviation:.3g}'))}" if deviation > 0 else f"{mean + 0.0:.6g}"

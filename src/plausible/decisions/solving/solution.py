@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.pictured import picture_by
+from plausible.base.pictured import picture_by, widget_by
 from plausible.base.records import Result, TextTable, format_number, num_shown, record
 from plausible.data.columns import EvidenceColumns, frame_columns
 from plausible.decisions.diagram import Diagram
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-    from plausible.base.pictured import Picture
+    from plausible.base.pictured import LiveWidget, Picture
+    from plausible.inference.budget import Budget
+    from plausible.variables.evidence import EvidenceLike
 
 
 #: Where the strategy does not lead to more rows than this, the text of a policy counts them only.
@@ -282,6 +284,21 @@ class Solution(Result):
     def picture(self, *, focus: Any = "auto") -> Picture:
         """The diagram with what to do in each decision: a notebook shows it, `save("solution.svg")` writes it."""
         return picture_by("picture_of_solution", self, focus)
+
+    def widget(
+        self,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        focus: Any = "auto",
+        budget: Budget | None = None,
+    ) -> LiveWidget:
+        """The live picture for a notebook: what happens under the strategy, given what is seen and what is done.
+
+        A click on a state sees it; on an action, takes it, whatever the strategy says. Beliefs move, and what is
+        expected of each utility. Other rules stay those of the solution. See `BayesianNetwork.widget`.
+        """
+        return widget_by("widget_of_solution", self, evidence, do, focus, budget)
 
     @property
     def has_ties(self) -> bool:

@@ -1,0 +1,55 @@
+// How a page asks: one interface, behind which a notebook's kernel or a server answers.
+
+import type { Question } from "./question";
+import type { Answer, Scene } from "./scene";
+
+/** What is known at the moment. */
+export interface Told {
+  scene: Scene;
+  question: Question;
+  answer: Answer;
+  /** Whether the answer is to an earlier question than this one. */
+  isWaiting: boolean;
+}
+
+export interface Client {
+  /** Call back at once and whenever something changes; the function returned ends that. */
+  watch(listener: (told: Told) => void): () => void;
+  ask(question: Question): void;
+  /** The picture as the text of an SVG file. */
+  picture(): Promise<string>;
+}
+
+/** One question at a time: while one is on its way, only the newest of all others waits. */
+export class Line {
+  private isBusy = false;
+  private waiting: Question | null = null;
+
+  constructor(private readonly send: (question: Question) => void) {}
+
+  /** The newest question that has not been sent. */
+  get next(): Question | null {
+    return this.waiting;
+  }
+
+  get isOpen(): boolean {
+    return !this.isBusy;
+  }
+
+  ask(question: Question): void {
+    if (this.isBusy) {
+      this.waiting = question;
+      return;
+    }
+    this.isBusy = true;
+    this.send(question);
+  }
+
+  /** The question on its way has its answer. */
+  answered(): void {
+    this.isBusy = false;
+    const next = this.waiting;
+    this.waiting = null;
+    if (next) this.ask(next);
+  }
+}

@@ -1,0 +1,63 @@
+// Questions as values: what is seen and set, and what clicks and keys make of that.
+
+import { own } from "./scene";
+
+/** Positions of states; a number; or a finding that only Python can express, in words. */
+export type Finding = number[] | number | string;
+export type Findings = Record<string, Finding>;
+
+export interface Question {
+  evidence: Findings;
+  do: Findings;
+  /** What to show of a large model: names, "auto", or null for all. */
+  focus: string | string[] | null;
+}
+
+/** What a click or a key does to a state. */
+export type Gesture = "see" | "deny" | "set";
+
+/** Without what is known of a variable. */
+export function retracted(question: Question, name: string): Question {
+  const { [name]: _seen, ...evidence } = question.evidence;
+  const { [name]: _set, ...settings } = question.do;
+  return { ...question, evidence, do: settings };
+}
+
+/** Without anything known. */
+export function cleared(question: Question): Question {
+  return { ...question, evidence: {}, do: {} };
+}
+
+export function withNumber(question: Question, name: string, value: number, gesture: Gesture): Question {
+  return known(retracted(question, name), name, value, gesture === "set");
+}
+
+/** After a gesture on a state, which is retracted where it says what is known already. */
+export function after(question: Question, name: string, state: number, numStates: number, gesture: Gesture): Question {
+  const without = retracted(question, name);
+  if (gesture === "deny") {
+    const left = toggled(own(question.evidence, name), state, numStates);
+    if (left.length === 0) return question;
+    return left.length === numStates ? without : known(without, name, left, false);
+  }
+  // A variable that is set stays so: another state there is another setting.
+  const isSetting = gesture === "set" || Object.hasOwn(question.do, name);
+  const present = own(isSetting ? question.do : question.evidence, name);
+  return isOnly(present, state) ? without : known(without, name, [state], isSetting);
+}
+
+function known(question: Question, name: string, finding: Finding, isSetting: boolean): Question {
+  const which = isSetting ? "do" : "evidence";
+  return { ...question, [which]: { ...question[which], [name]: finding } };
+}
+
+function isOnly(finding: Finding | undefined, state: number): boolean {
+  return Array.isArray(finding) && finding.length === 1 && finding[0] === state;
+}
+
+/** The states that are left: a state that was possible is not, or is again. */
+function toggled(finding: Finding | undefined, state: number, numStates: number): number[] {
+  const all = Array.from({ length: numStates }, (_, place) => place);
+  const possible = Array.isArray(finding) ? finding : all;
+  return all.filter((place) => (place === state) !== possible.includes(place));
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { commandOf, gestureOf } from "../src/keyboard";
+
+const key = (name: string, more = {}) =>
+  ({ key: name, shiftKey: false, altKey: false, ctrlKey: false, metaKey: false, ...more }) as KeyboardEvent;
+
+test("keys have their commands; those of the browser are left to it", () => {
+  expect(commandOf(key("Enter"), "see")).toEqual({ gesture: "see" });
+  expect(commandOf(key("Enter"), "set")).toEqual({ gesture: "set" });
+  expect(commandOf(key("Enter", { shiftKey: true }), "see")).toEqual({ gesture: "deny" });
+  expect(commandOf(key("d"), "see")).toEqual({ gesture: "set" });
+  expect(commandOf(key("ArrowDown"), "see")).toEqual({ move: 1 });
+  expect(commandOf(key("End"), "see")).toEqual({ move: "last" });
+  expect(commandOf(key("Delete"), "see")).toEqual({ act: "retract" });
+  expect(commandOf(key("d", { ctrlKey: true }), "see")).toBeNull();
+  expect(commandOf(key("Tab"), "see")).toBeNull();
+});
+
+test("modifiers win over what is chosen", () => {
+  expect(gestureOf({ shiftKey: false, altKey: true }, "see")).toBe("set");
+  expect(gestureOf({ shiftKey: true, altKey: false }, "set")).toBe("deny");
+});
