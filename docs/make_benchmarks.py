@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import median
+from textwrap import fill
 
 PROJECT = Path(__file__).resolve().parents[1]
 BENCHMARKS = PROJECT / "benchmarks"
@@ -172,7 +173,7 @@ def table_of_readme() -> str:
 
 
 def _machine() -> str:
-    return (BENCHMARKS / "results" / "machine.txt").read_text(encoding="utf-8").strip()
+    return fill((BENCHMARKS / "results" / "machine.txt").read_text(encoding="utf-8").strip(), 120)
 
 
 def _summary(comparisons: Iterable[Comparison]) -> str:
@@ -180,7 +181,7 @@ def _summary(comparisons: Iterable[Comparison]) -> str:
     for comparison in comparisons:
         ratios = sorted(comparison.ratios(), key=lambda ratio: ratio.value)
         middle = f"{median(ratio.value for ratio in ratios):.2g}"
-        ends = _number(ratios[0]) if len(ratios) == 1 else f"{_number(ratios[0])} to {_number(ratios[-1])}"
+        ends = "one measured" if len(ratios) == 1 else f"{_number(ratios[0])} to {_number(ratios[-1])}"
         rows.append([comparison.task, comparison.peer, _plain(float(middle)), ends])
     return _markdown(["task", "beside", "times as fast", "from, to"], rows)
 
@@ -208,7 +209,7 @@ def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of Markdown, numbers flush right."""
     body = [list(row) for row in rows]
     columns = list(zip(*body, strict=True))
-    rules = ["---:" if all(re.match(r"[->\d]|$", cell) for cell in column) else "---" for column in columns]
+    rules = ["---:" if all(re.match(r"[->\d]|$|one", cell) for cell in column) else "---" for column in columns]
     lines = [list(header), rules, *body]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
 

@@ -49,7 +49,7 @@ def write_sources(folder: Path = SOURCES) -> None:
 def from_root(file: str) -> str:
     """A page of the project's own folder, with links as they are seen from the site."""
     text = (PROJECT / file).read_text(encoding="utf-8")
-    text = re.sub(r"\]\(benchmarks/results/(\w+)\.txt\)", r"](benchmarks.md#\1)", text)
+    text = text.replace("](benchmarks/results)", "](benchmarks.md)")
     text = re.sub(r"\]\((CONTRIBUTING|SECURITY|CHANGELOG)\.md", lambda link: f"]({link[1].lower()}.md", text)
     return text.replace("](docs/", "](")
 

@@ -114,6 +114,12 @@ def test_every_comparison_finds_its_numbers(benchmarks):
     assert [one.task for one in benchmarks.COMPARISONS if not one.ratios()] == []
 
 
+def test_the_readme_tells_what_was_measured_last(benchmarks):
+    """`python docs/make_benchmarks.py` writes its table."""
+    (shown,) = benchmarks.IN_README.findall((PROJECT / "README.md").read_text(encoding="utf-8"))
+    assert shown == benchmarks.table_of_readme()
+
+
 def test_tables_of_results_are_read_by_their_columns(benchmarks, tmp_path, monkeypatch):
     """Cells may be empty, names come twice, and prose stand between."""
     (tmp_path / "results").mkdir()
