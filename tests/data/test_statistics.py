@@ -106,9 +106,9 @@ def test_many_requests_are_answered_alike_in_one_thread_and_in_several():
 def test_the_cost_is_that_of_columns_not_read_before():
     statistics = TableStatistics(_random_table(np.random.default_rng(6), 100, (2, 3, 4)))
     asked = [Request("v0", ("v1",)), Request("v2", (), ("v0", "v1"))]
-    assert statistics.cost(asked) == (3, 6 + 8 + 12, 500)
+    assert statistics.cost(asked) == (3, 6 + 8 + 12, 500, 0)
     statistics.counts_of(asked)
-    assert statistics.cost(asked) == (3, 6 + 8 + 12, 300)
+    assert statistics.cost(asked) == (3, 6 + 8 + 12, 300, 0)
     assert (statistics + statistics).cost(asked).num_reads == 600
 
 

@@ -14,8 +14,8 @@ from plausible.cli.options import AsJson, ContinuousColumns, DataFile, MissingMa
 from plausible.cli.output import check_one_reader, is_standard, output_name, print_answer
 from plausible.cli.source import read_bayesian
 from plausible.cli.tables import ColumnKind, cells_of, check_output, new_table, open_table
+from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.discretization import Discretizer
-from plausible.data.sources import WHOLE_NUMBER
 from plausible.data.table import Table, state_columns
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.learn.missingness.cells import table_cells

@@ -10,8 +10,14 @@ from plausible.data.events import empirical_distribution as empirical_distributi
 from plausible.data.events import event_count as event_count
 from plausible.data.events import event_probability as event_probability
 from plausible.data.events import where as where
+from plausible.data.partitions import LocalPartitions as LocalPartitions
+from plausible.data.partitions import Partitions as Partitions
+from plausible.data.partitions import Piece as Piece
 from plausible.data.statistics import MomentStatistics as MomentStatistics
 from plausible.data.statistics import Request as Request
 from plausible.data.statistics import Statistics as Statistics
+from plausible.data.stream_statistics import PartitionedStatistics as PartitionedStatistics
+from plausible.data.stream_statistics import StreamStatistics as StreamStatistics
+from plausible.data.streams import Stream as Stream
 from plausible.data.table import Table as Table
 from plausible.data.table_statistics import TableStatistics as TableStatistics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from numbers import Integral, Real
@@ -151,18 +151,27 @@ class DoubtfulColumns(PlausibleWarning):
 
 def doubt_of(name: str, variable: Variable, column: NDArray[Any]) -> str:
     """Why an encoded column is hardly a variable: a date, or a value of its own for most rows; "" if it may be one."""
+
+    def count() -> tuple[int, int]:
+        known = column[~np.isnan(column)] if variable.is_continuous else column[column >= 0]
+        if variable.is_continuous and not _may_number_rows(known):
+            return 0, len(known)
+        return len(np.unique(known)), len(known)
+
+    return doubt_by(name, variable, count)
+
+
+def doubt_by(name: str, variable: Variable, count: Callable[[], tuple[int, int]]) -> str:
+    """The same by how many different values there are in how many cells; of numbers that may number rows."""
     if _INDEX.fullmatch(name):
         return "the index of a frame"
     if not variable.is_continuous and _are_dates(variable.states):
         return "dates"
     if not variable.is_continuous and variable.num_states < _FEWEST_VALUES:
         return ""
-    known = column[~np.isnan(column)] if variable.is_continuous else column[column >= 0]
-    if variable.is_continuous and not _may_number_rows(known):
-        return ""
-    num_values = len(np.unique(known))
-    is_id = num_values == len(known) if variable.is_continuous else 2 * num_values > len(known)
-    return f"{num_values} different values in {len(known)} rows" if is_id and num_values >= _FEWEST_VALUES else ""
+    num_values, num_known = count()
+    is_id = num_values == num_known if variable.is_continuous else 2 * num_values > num_known
+    return f"{num_values} different values in {num_known} rows" if is_id and num_values >= _FEWEST_VALUES else ""
 
 
 def _are_dates(states: Sequence[State]) -> bool:

@@ -31,6 +31,11 @@ class MissingValues:
         self._texts = {str(value).strip() for value in listed}
         self._numbers = {number for number in map(_number, listed) if number is not None}
 
+    @property
+    def numbers(self) -> list[float]:
+        """Those that are numbers."""
+        return sorted(self._numbers)
+
     def __contains__(self, value: object) -> bool:
         if isinstance(value, str):
             return value.strip() in self._texts
@@ -94,7 +99,7 @@ def is_absent(value: Any) -> bool:
 def factorize(name: str, column: Any) -> Factorized:
     """By the fastest way that the column's library has; the order of the values does not matter."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "iufbmM" and column.ndim == 1:
-        return _factorize_array(column)
+        return factorize_array(column)
     if not isinstance(column, (list, tuple, np.ndarray)):
         import narwhals as nw
 
@@ -107,7 +112,7 @@ def factorize(name: str, column: Any) -> Factorized:
     return merge_equal(name, *identified(column))
 
 
-def _factorize_array(column: npt.NDArray[Any], is_absent: npt.NDArray[np.bool_] | None = None) -> Factorized:
+def factorize_array(column: npt.NDArray[Any], is_absent: npt.NDArray[np.bool_] | None = None) -> Factorized:
     """Numbers, truth values or times; NaN and NaT have no value, nor has what `is_absent`."""
     import pandas as pd
 
@@ -115,7 +120,7 @@ def _factorize_array(column: npt.NDArray[Any], is_absent: npt.NDArray[np.bool_] 
         if is_absent.all():
             return np.full(len(column), -1, dtype=np.int8), []
         filled = np.where(is_absent, column[np.argmin(is_absent)], column)
-        places, values = _factorize_array(filled)
+        places, values = factorize_array(filled)
         return np.where(is_absent, places.dtype.type(-1), places), values
     if column.dtype.kind == "b":
         return column.astype(np.int8), [False, True]
@@ -152,12 +157,12 @@ def _factorize_pandas(name: str, series: pd.Series[Any]) -> Factorized:
     if isinstance(values, pd.Categorical):
         return values.codes, as_objects(values.categories)
     if isinstance(values, np.ndarray):
-        return _factorize_array(values)
+        return factorize_array(values)
     if getattr(values.dtype, "storage", "") == "pyarrow" or isinstance(values.dtype, pd.ArrowDtype):
         return _factorize_arrow(values.__arrow_array__())
     if hasattr(values.dtype, "numpy_dtype"):  # numbers and truth values with a mask
         kind = values.dtype.numpy_dtype
-        return _factorize_array(values.to_numpy(dtype=kind, na_value=kind.type(0)), values.isna())
+        return factorize_array(values.to_numpy(dtype=kind, na_value=kind.type(0)), values.isna())
     places, distinct = pd.factorize(values)  # without an index, which takes as long again to make
     return places, as_objects(distinct)
 
@@ -193,14 +198,14 @@ def _factorize_series(name: str, series: nw.Series[Any]) -> Factorized:
         return _factorize_arrow(native)
     is_absent = series.is_null().to_numpy()
     if series.dtype.is_numeric() and not series.dtype.is_decimal():
-        return _factorize_array(series.fill_null(0).to_numpy(), is_absent)
+        return factorize_array(series.fill_null(0).to_numpy(), is_absent)
     if hasattr(native, "to_physical") and str(series.dtype).startswith(("String", "Categorical", "Enum")):
         import polars as pl
 
         coded = native.cast(pl.Categorical) if native.dtype == pl.String else native
         distinct = coded.drop_nulls().unique()
         texts = dict(zip(distinct.to_physical().to_list(), distinct.to_list(), strict=True))
-        places, numbers = _factorize_array(coded.to_physical().fill_null(0).to_numpy(), is_absent)
+        places, numbers = factorize_array(coded.to_physical().fill_null(0).to_numpy(), is_absent)
         return places, [texts[number] for number in numbers]
     return merge_equal(name, *identified(series))
 

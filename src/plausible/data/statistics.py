@@ -65,6 +65,7 @@ class RequestCost(NamedTuple):
     num_families: int
     num_cells: int  # of all tables of counts
     num_reads: float  # cells of data that are looked at
+    num_bytes: float = 0.0  # read from outside of memory
 
 
 class FamilyRows(NamedTuple):
@@ -269,7 +270,8 @@ class CombinedStatistics(Statistics):
     def cost(self, requests: Sequence[Request]) -> RequestCost:
         """The families are asked of each part."""
         costs = [part.cost(requests) for part, _ in self.parts]
-        return RequestCost(costs[0].num_families, costs[0].num_cells, sum(cost.num_reads for cost in costs))
+        reads, num_bytes = sum(cost.num_reads for cost in costs), sum(cost.num_bytes for cost in costs)
+        return RequestCost(costs[0].num_families, costs[0].num_cells, reads, num_bytes)
 
 
 def _combined(first: Statistics, second: Statistics, sign: float) -> Statistics:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats
 from plausible.base.records import TextTable, html_page, num_shown
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.column_types import (
     doubt_of,
     from_columns,
@@ -22,8 +23,10 @@ from plausible.data.column_types import (
     warn_of_doubtful,
 )
 from plausible.data.columns import each_column, encode_small, equally_long, read_numbers
+from plausible.data.source_parts import is_in_pieces
 from plausible.data.sources import open_columns
-from plausible.errors import InvalidArgument, UnknownVariable, counted
+from plausible.data.streams import EncodedRows, Stream, table_limit
+from plausible.errors import InvalidArgument, TooLarge, UnknownVariable, counted
 from plausible.variables import Variable
 from plausible.variables.variable import states_cell
 
@@ -31,8 +34,11 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 
-#: What stands for a table: one, a frame, named columns, a CSV or Parquet file, or a matrix.
-TableLike: TypeAlias = "Table | IntoDataFrame | Mapping[str, Sequence[Any]] | str | Path | NDArray[Any]"
+#: What stands for a table: one, a frame, named columns, files, a matrix, or rows in pieces.
+TableLike: TypeAlias = (
+    "Table | Stream | IntoDataFrame | Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any] | str | Path] | str |"
+    " Path | NDArray[Any]"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,8 +97,9 @@ class Table:
         Parameters
         ----------
         source
-            A pandas, polars or arrow frame, a mapping from names to columns, a CSV or Parquet file, a matrix whose
-            columns are the variables in order, or a table.
+            A pandas, polars or arrow frame, a mapping from names to columns, a list of mappings, one a row, a matrix
+            whose columns are the variables in order, or a table. A file (CSV, TSV, Parquet, Arrow, Feather), a glob, a
+            folder, or what else a `Stream` takes: all but small CSV files are read in pieces, straight to positions.
         variables
             Those that columns stand for, where their types don't say it as it is meant: a value that is no state of
             its variable is an error; in a file, states may be there as text. Columns of others are typed by what
@@ -139,6 +146,9 @@ class Table:
             if not given and wanted is None and weights is None and interventions is None:
                 return source
             return _read_again(source, wanted, given, weights, interventions)
+        if isinstance(source, Stream) or is_in_pieces(source):
+            stream = source if isinstance(source, Stream) else Stream(source)
+            return _of_stream(stream, wanted, given, weights, interventions, missing_values)
         opened = open_columns(source, given, missing_values)
         if wanted is not None:
             _refuse_absent(wanted, opened.names, _UNKNOWN)
@@ -224,8 +234,10 @@ class Table:
     @property
     def missing(self) -> dict[str, int]:
         """Name -> in how many rows it is missing; complete ones are left out."""
-        counts = dict(zip(self.discrete, (self.codes < 0).sum(axis=1).tolist(), strict=True))
-        counts |= dict(zip(self.continuous, np.isnan(self.numbers).sum(axis=1).tolist(), strict=True))
+        # column by column: a mask of all cells would take as much memory as they
+        counts = {name: int((column < 0).sum()) for name, column in zip(self.discrete, self.codes, strict=True)}
+        for name, column in zip(self.continuous, self.numbers, strict=True):
+            counts[name] = int(np.isnan(column).sum())
         return {name: counts[name] for name in self.variables if counts[name]}
 
     def column(self, name: str) -> NDArray[Any]:
@@ -334,13 +346,81 @@ def _stacked(columns: Collection[tuple[Variable, NDArray[Any]]], num_rows: int) 
     discrete = [(variable.num_states, column) for variable, column in columns if not variable.is_continuous]
     continuous = [column for variable, column in columns if variable.is_continuous]
     largest = max((num_states for num_states, _ in discrete), default=1)
-    codes = np.empty((len(discrete), num_rows), dtype=np.int8 if largest <= 127 else np.int32)
+    codes = np.empty((len(discrete), num_rows), dtype=_code_type(largest))
     for row, (_, column) in enumerate(discrete):
         codes[row] = column
     numbers = np.empty((len(continuous), num_rows))
     for row, column in enumerate(continuous):
         numbers[row] = column
     return codes, numbers
+
+
+def table_of(variables: Mapping[str, Variable], batches: Iterable[EncodedRows], num_rows: int | None = None) -> Table:
+    """The table of encoded rows that come in batches; without a copy where somebody knows how many there are."""
+    if num_rows is None:
+        batches = list(batches)
+        num_rows = sum(rows.num_rows for rows in batches)
+    largest = max((v.num_states for v in variables.values() if not v.is_continuous), default=1)
+    num_continuous = sum(variable.is_continuous for variable in variables.values())
+    codes = np.empty((len(variables) - num_continuous, num_rows), dtype=_code_type(largest))
+    numbers = np.empty((num_continuous, num_rows))
+    lines = {False: iter(codes), True: iter(numbers)}
+    line_of = {name: next(lines[variable.is_continuous]) for name, variable in variables.items()}
+    weights: list[Floats] = []
+    marks: dict[str, Flags] = {}
+    start = 0
+    for rows in batches:
+        end = start + rows.num_rows
+        for name, column in rows.columns.items():
+            line_of[name][start:end] = column
+        weights += [] if rows.weights is None else [rows.weights]
+        for name, mask in rows.interventions.items():
+            marks.setdefault(name, np.zeros(num_rows, dtype=np.bool_))[start:end] = mask
+        start = end
+    return Table(variables, codes, numbers, np.concatenate(weights) if weights else None, marks)
+
+
+def _code_type(num_states: int) -> type[np.signedinteger[Any]]:
+    """Positions of so many states are bytes where they fit."""
+    return np.int8 if num_states <= 127 else np.int32
+
+
+def _of_stream(
+    stream: Stream,
+    wanted: list[str] | None,
+    given: Mapping[str, Variable],
+    weights: str | Sequence[float] | NDArray[Any] | None,
+    interventions: Any,
+    missing_values: Any,
+) -> Table:
+    """All rows that come in pieces; weights and interventions may be told for each row, too."""
+    options: dict[str, Any] = {"variables": given} if given else {}
+    if wanted is not None:
+        options["columns"] = wanted
+    if isinstance(weights, str):
+        options["weights"] = weights
+    if mark_columns(interventions):
+        options["interventions"] = interventions
+    if missing_values is not None:
+        options["missing_values"] = missing_values
+    if options:
+        stream = stream.read_with(**options)
+    if stream.table_bytes > table_limit():
+        parts = Call("pb.data.StreamStatistics", Argument("source", ...))
+        raise TooLarge(
+            f"A table of {stream.num_rows} rows would take {stream.table_bytes:.3g} bytes, more than a quarter of the "
+            "machine's memory.",
+            remedies=[Remedy("count it in pieces: ", parts), Remedy("read some columns: ", Argument("columns", ...))],
+        )
+    variables = stream.variables
+    batches = (rows for part in stream.parts for rows in stream.encoded(part))
+    table = replace(table_of(variables, batches, stream.counted_rows), doubtful=stream.doubts())
+    if weights is not None and not isinstance(weights, str):
+        table = table.weighted(weights)
+    if interventions is not None and not mark_columns(interventions):
+        marks = read_interventions(interventions, variables, table.num_rows)
+        table = replace(table, interventions=marks)
+    return table
 
 
 def _read_again(

@@ -191,11 +191,6 @@ _FIRST: Ints = np.zeros(1, dtype=np.int64)
 _MAX_COUNTED = 2**18
 
 
-def read_statistics(data: DataLike) -> Statistics:
-    """Statistics as they are, and those of anything that `Table.read` takes."""
-    return data if isinstance(data, Statistics) else TableStatistics(data)
-
-
 class TableStatistics(Statistics):
     """Counts and moments of the rows of a table, which must be complete in the columns asked about.
 

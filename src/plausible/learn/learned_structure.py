@@ -12,6 +12,7 @@ from plausible.base.options import Seed, generator_of, read_named_option
 from plausible.base.records import format_roughly, html_of, repr_of_print
 from plausible.data.column_types import warn_of_one_row
 from plausible.data.statistics import Statistics
+from plausible.data.stream_statistics import for_learning
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, counted
@@ -168,7 +169,7 @@ def learn_structure(
     check_progress(progress)
     known = Knowledge.read(knowledge)
     named = named_in((known, start, *options.values()))
-    source: Table | Statistics = data if isinstance(data, Statistics) else Table.for_learning(data, named)
+    source: Table | Statistics = for_learning(data, named)
     warn_of_one_row(source.num_rows, source.variables)
     if not source.variables:
         raise InvalidArgument("The data have no columns, so that there are no variables to learn about.")

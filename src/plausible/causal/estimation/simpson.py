@@ -18,7 +18,8 @@ from plausible.causal.identification.algorithm import identify
 from plausible.causal.queries.association import effect_table
 from plausible.causal.queries.observed import CausalLike, refuse_overlap
 from plausible.data.statistics import Statistics
-from plausible.data.table_statistics import DataLike, TableStatistics, read_statistics
+from plausible.data.stream_statistics import read_statistics
+from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import InvalidArgument, NotIdentifiable, PositivityViolation, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, read_causes

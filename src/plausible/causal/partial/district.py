@@ -19,7 +19,8 @@ from plausible.causal.functional.responses import MAX_TYPES, ResponseVariable, w
 from plausible.causal.partial.linear_query import TypeAssumption
 from plausible.causal.queries.observed import ObservedModel
 from plausible.data.statistics import Statistics
-from plausible.data.table_statistics import DataLike, read_statistics
+from plausible.data.stream_statistics import read_statistics
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph

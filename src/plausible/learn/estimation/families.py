@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Flags, Floats
 from plausible.base.records import Result, record
 from plausible.cpds import CPD
+from plausible.data.source_parts import is_in_pieces
 from plausible.data.sources import open_columns
 from plausible.data.statistics import FamilyRows, Request, Statistics
+from plausible.data.stream_statistics import as_stream, read_statistics
+from plausible.data.streams import Stream
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable, counted
@@ -66,6 +69,8 @@ def read_families(graph: object, data: DataLike, *networks: object) -> Families:
     known = {name: variable for each in stated for name, variable in each.items() if name in dag}
     if isinstance(data, Statistics):
         statistics = data.with_variables(known)
+    elif isinstance(data, Stream) or is_in_pieces(data):
+        statistics = read_statistics(_columns_of_graph(as_stream(data), known, dag))
     else:
         statistics = TableStatistics(_read(data, known, dag))
     there = statistics.variables
@@ -79,15 +84,26 @@ def read_families(graph: object, data: DataLike, *networks: object) -> Families:
     return Families({name: there[name] for name in names}, parents, statistics)
 
 
+def _columns_of_graph(stream: Stream, known: Mapping[str, Variable], dag: DAG) -> Stream:
+    """Rows in pieces, of the columns that a graph has."""
+    _refuse_hidden(dag, stream.names)
+    return stream.read_with(variables={**stream.given, **known}, columns=[name for name in stream.names if name in dag])
+
+
+def _refuse_hidden(dag: DAG, names: Iterable[Any]) -> None:
+    there = list(names)
+    for node in dag.nodes:
+        if node not in there:
+            where = f"the data. If it is hidden, learn.em learns it: hidden={{{str(node)!r}: 2}}"
+            raise UnknownVariable.named(node, map(str, there), where)
+
+
 def _read(data: TableLike, known: Mapping[str, Variable], dag: DAG) -> Table:
     """The columns that a graph has, and no others."""
     if isinstance(data, Table):
         return Table.read(data, known)
     opened = open_columns(data, known)
-    for node in dag.nodes:
-        if node not in opened.names:
-            where = f"the data. If it is hidden, learn.em learns it: hidden={{{str(node)!r}: 2}}"
-            raise UnknownVariable.named(node, map(str, opened.names), where)
+    _refuse_hidden(dag, opened.names)
     return Table.read(opened.read(name for name in opened.names if name in dag), known)
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.data.statistics import Request, Statistics, in_order
-from plausible.data.table_statistics import DataLike, TableStatistics, read_statistics
+from plausible.data.stream_statistics import read_statistics
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.kernels.counting import measure_dependence
 from plausible.learn.independence.independence_test import (
@@ -50,7 +51,7 @@ class CountTest(IndependenceTest):
     ) -> None:
         if min_rows_per_degree < 0:
             raise InvalidArgument(f"min_rows_per_degree={min_rows_per_degree} can't be negative.")
-        statistics = data if isinstance(data, Statistics) else TableStatistics(data, num_threads=num_threads)
+        statistics = read_statistics(data, num_threads=num_threads)
         self._statistics = only_observed(statistics)
         self._sizes = {name: statistics.variables[name].num_states for name in statistics.discrete}
         self._names = tuple(self._sizes)

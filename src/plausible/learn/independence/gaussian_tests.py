@@ -13,8 +13,8 @@ from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.tolerances import DETERMINED
 from plausible.data.moments import FamilyMoments
 from plausible.data.statistics import Request, Statistics
-from plausible.data.table import Table
-from plausible.data.table_statistics import DataLike, TableStatistics, read_statistics
+from plausible.data.stream_statistics import for_learning, read_statistics
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest, PermutationTest, only_observed
 from plausible.learn.independence.independence_test import (
@@ -300,7 +300,7 @@ def read_test(
     """A test of data, without columns that are hardly variables, unless they are named."""
     if isinstance(source, IndependenceTest):
         return source
-    statistics = source if isinstance(source, Statistics) else TableStatistics(Table.for_learning(source, named))
+    statistics = read_statistics(for_learning(source, named))
     if name == "auto":
         name = "g" if not statistics.continuous else "conditional-gaussian" if statistics.discrete else "fisher-z"
     if name not in _TESTS:

@@ -15,7 +15,8 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.data.statistics import Statistics
-from plausible.data.table_statistics import DataLike, read_statistics
+from plausible.data.stream_statistics import read_statistics
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument
 from plausible.learn.scores.score import FamilyScores, Score, Term, Terms, TermScore, n_log_n
 from plausible.learn.scores.structure_prior import EdgePenalty, WithPrior

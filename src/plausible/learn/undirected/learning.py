@@ -13,7 +13,10 @@ from plausible.base.arrays import Floats
 from plausible.base.frozen import FrozenMapping
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed, check_count, check_number, generator_of
+from plausible.data.source_parts import is_in_pieces
 from plausible.data.statistics import Statistics
+from plausible.data.stream_statistics import as_stream, read_statistics
+from plausible.data.streams import Stream
 from plausible.data.table import Table
 from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import InvalidArgument, ModelContradicted, NotSupported, TooLarge, UnknownVariable
@@ -271,6 +274,10 @@ def _statistics(data: DataLike, declared: Mapping[str, Variable]) -> Statistics:
     if isinstance(data, Mapping) or (not isinstance(data, Table) and hasattr(data, "columns")):
         names = set(data if isinstance(data, Mapping) else data.columns)
         return TableStatistics(Table.read(data, {name: one for name, one in declared.items() if name in names} or None))
+    if isinstance(data, Stream) or is_in_pieces(data):
+        stream = as_stream(data)
+        known = {name: variable for name, variable in declared.items() if name in stream.names}
+        return read_statistics(stream.read_with(variables={**stream.given, **known}))
     columns = Table.read(data)
     stated = {name: variable for name, variable in declared.items() if name in columns.variables}
     return TableStatistics(Table.read(data, stated) if stated else columns)

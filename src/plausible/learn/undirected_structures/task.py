@@ -14,8 +14,8 @@ import numpy as np
 from plausible.base.options import Seed
 from plausible.base.tolerances import SMALLEST
 from plausible.data.statistics import Statistics
-from plausible.data.table import Table, TableLike
-from plausible.data.table_statistics import TableStatistics
+from plausible.data.stream_statistics import for_learning, read_statistics
+from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.elimination import elimination_order, induced_width
@@ -66,10 +66,8 @@ class Task:
     ) -> Task:
         """All as given by the caller: candidates are pairs, larger scopes, or features."""
         if not isinstance(data, Statistics) and candidates is None:  # ids and dates are left out, unless they are named
-            data = Table.for_learning(
-                data, [str(name) for edge in read_pairs(required, UndirectedGraph)[1] for name in edge]
-            )
-        statistics = data if isinstance(data, Statistics) else TableStatistics(data)
+            data = for_learning(data, [str(name) for edge in read_pairs(required, UndirectedGraph)[1] for name in edge])
+        statistics = read_statistics(data)
         if statistics.continuous:
             raise NotSupported(
                 f"{statistics.continuous[0]!r} is a column of numbers: cut it into states by pb.Discretizer."

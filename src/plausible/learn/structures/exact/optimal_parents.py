@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Request, Statistics
-from plausible.data.table_statistics import DataLike, read_statistics
+from plausible.data.stream_statistics import read_statistics
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score
 from plausible.learn.scores.gaussian import GaussianLikelihood

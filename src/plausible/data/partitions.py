@@ -1,0 +1,174 @@
+"""Data in pieces that are fixed by the data, and work done on each of them, wherever the pieces are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from plausible.data.batches import Part
+from plausible.data.streams import EncodedRows, Stream, table_limit
+from plausible.data.table import Table, table_of
+from plausible.data.table_statistics import TableStatistics
+from plausible.variables import Variable
+
+Answer = TypeVar("Answer")
+
+#: A piece has about so many cells, but not more rows than the limit.
+_CELLS_OF_PIECE, _ROWS_OF_PIECE = 2**26, 2**20
+
+
+class Facts(NamedTuple):
+    """What is known of rows before anything is counted."""
+
+    num_rows: int
+    total: float
+    missing: Mapping[str, int]  # name -> how many cells of it are missing, if any
+    interventions: Mapping[str, int]  # name -> how many rows it was set in, if any
+
+    @classmethod
+    def of(cls, piece: Piece) -> Facts:
+        """Those of one piece."""
+        found = piece.statistics
+        return cls(found.num_rows, found.total, found.missing, found.interventions)
+
+    @classmethod
+    def joined(cls, facts: Sequence[Facts], names: Sequence[str]) -> Facts:
+        """Those of all pieces together."""
+        return cls(
+            sum(one.num_rows for one in facts),
+            sum(one.total for one in facts),
+            _sums([one.missing for one in facts], names),
+            _sums([one.interventions for one in facts], names),
+        )
+
+
+def _sums(parts: Sequence[Mapping[str, int]], names: Sequence[str]) -> dict[str, int]:
+    sums = {name: sum(part.get(name, 0) for part in parts) for name in names}
+    return {name: number for name, number in sums.items() if number}
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """Some rows, always the same ones, whoever works on them."""
+
+    statistics: TableStatistics
+    first_row: int  # of all, counted from 0
+    kept: dict[str, Any] = field(default_factory=dict)  # what work leaves for the next time, by its own names
+
+    @property
+    def table(self) -> Table:
+        """The rows."""
+        return self.statistics.table
+
+
+class Partitions(ABC):
+    """Where the pieces of some data are: the one thing that a way to compute has to tell.
+
+    Pieces are fixed by the data, answers come in their order, and sums are made in that order: so the same bits come
+    out wherever the work is done.
+    """
+
+    @property
+    @abstractmethod
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable, of all columns."""
+
+    @abstractmethod
+    def map(self, work: Callable[[Piece], Answer]) -> Iterator[Answer]:
+        """What some work gives for each piece, in the order of the data; the work can be pickled."""
+
+    @property
+    def num_bytes(self) -> float:
+        """How many bytes each pass reads from outside of memory."""
+        return 0.0
+
+    @property
+    def facts(self) -> Facts | None:
+        """What is known of all rows without looking at them; `None` where that takes a pass."""
+        return None
+
+    def with_variables(self, variables: Mapping[str, Variable]) -> Partitions | None:
+        """The same rows read by other states; `None` where they can't be read again."""
+        return None
+
+
+class LocalPartitions(Partitions):
+    """The pieces of a stream: in memory as far as they have room there, a byte a cell; others are read in each pass.
+
+    Parameters
+    ----------
+    stream
+        What is read.
+    max_bytes
+        What pieces may take in memory; by default a quarter of what the machine has.
+    num_threads
+        Of the counting.
+    """
+
+    def __init__(self, stream: Stream, max_bytes: float | None = None, num_threads: int = 2) -> None:
+        self._stream, self._num_threads = stream, num_threads
+        self._max_bytes = table_limit() if max_bytes is None else max_bytes
+        self._pieces: list[list[Piece]] = []  # by part, of the first parts, which are in memory
+
+    @property
+    def stream(self) -> Stream:
+        """What is read."""
+        return self._stream
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        return self._stream.variables
+
+    @property
+    def num_bytes(self) -> float:
+        room = self._max_bytes / max(self._stream.table_bytes, 1)
+        return self._stream.num_bytes * max(1 - room, 0)
+
+    @property
+    def facts(self) -> Facts | None:
+        if self._stream.given or self._stream.has_extras:
+            return None
+        seen = self._stream.first_pass
+        missing = {name: seen.num_rows - column.num_known for name, column in seen.columns.items()}
+        return Facts(seen.num_rows, float(seen.num_rows), {name: n for name, n in missing.items() if n}, {})
+
+    def with_variables(self, variables: Mapping[str, Variable]) -> LocalPartitions:
+        stream = self._stream.read_with(variables={**self._stream.given, **variables})
+        return LocalPartitions(stream, self._max_bytes, self._num_threads)
+
+    def map(self, work: Callable[[Piece], Answer]) -> Iterator[Answer]:
+        first_row, room = 0, self._max_bytes
+        for number, part in enumerate(self._stream.parts):
+            is_new = number >= len(self._pieces)
+            kept = list[Piece]() if is_new else self._pieces[number]
+            for piece in pieces_of(self._stream, part, self._num_threads) if is_new else kept:
+                piece.first_row = first_row
+                first_row += piece.table.num_rows
+                room -= piece.table.codes.nbytes + piece.table.numbers.nbytes
+                if is_new and room >= 0:
+                    kept.append(piece)
+                yield work(piece)
+            if is_new and room >= 0 and number == len(self._pieces):
+                self._pieces.append(kept)
+
+
+def pieces_of(stream: Stream, part: Part, num_threads: int = 2) -> Iterator[Piece]:
+    """The pieces of one part; the first row of each is counted from the beginning of the part."""
+    variables = stream.variables
+    most = min(_ROWS_OF_PIECE, _CELLS_OF_PIECE // max(len(variables), 1))
+    waiting, num_waiting, first_row = list[EncodedRows](), 0, 0
+
+    def piece() -> Piece:
+        table = table_of(variables, waiting, num_waiting)
+        return Piece(TableStatistics(table, num_threads=num_threads), first_row)
+
+    for rows in stream.encoded(part):
+        waiting.append(rows)
+        num_waiting += rows.num_rows
+        if num_waiting >= most:
+            yield piece()
+            first_row, waiting, num_waiting = first_row + num_waiting, [], 0
+    if waiting:
+        yield piece()
