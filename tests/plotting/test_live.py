@@ -130,6 +130,7 @@ def test_numbers_have_means_and_deviations():
     answer = live(HEIGHTS).answer({"sex": "m"}, {})
     assert answer.data["lines"]["height"] == ["178 ± 7.07", "before: 171.5 ± 9.34"]  # 45 + 6.5² = 87.25
     seen = live(HEIGHTS).answer({"height": 170.0}, {})
+    assert seen.data["findings"][0]["text"] == "height = 170"
     density = sum(
         0.5 * math.exp(-((170 - m) ** 2) / (2 * v)) / math.sqrt(2 * math.pi * v) for m, v in ((165, 40), (178, 50))
     )

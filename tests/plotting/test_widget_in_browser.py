@@ -98,6 +98,9 @@ def test_a_click_with_shift_says_not_this(live):
     assert widget.evidence == {"HR": states[1]}
     live.click(state(view, "HR", 1), modifiers=["Shift"])
     assert widget.evidence == {"HR": states[1]}
+    live.click(view.get_by_role("radio", name="not"))
+    live.click(state(view, "CO", 0))
+    assert widget.evidence == {"HR": states[1], "CO": list(alarm.variables["CO"].states[1:])}
 
 
 def test_interventions_cut_arcs(live):

@@ -191,7 +191,7 @@ def _relation(variable: Variable, finding: Any) -> str:
             return f"≠ {one_line(str(others[0]))}"
         states = [one_line(str(state)) for state in variable.states if state in finding]
         return f"= {' or '.join(states)}"
-    return f"= {finding_text(finding)}"
+    return f"= {format_number(finding) if variable.is_continuous else finding_text(finding)}"
 
 
 def _is_several(finding: Any) -> bool:
