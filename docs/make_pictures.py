@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import plausible as pb
-from plausible.plotting import Picture
+from plausible.plotting import Chart, Picture, plot_states, plot_tornado
 
 FOLDER = Path(__file__).resolve().with_name("pictures")
 _YES_NO = ("no", "yes")
@@ -47,6 +47,17 @@ def pictures_of_tutorials() -> dict[str, Picture]:
     return {file: eval(source, _defined_in(page)) for file, (page, source) in _OF_TUTORIALS.items()}
 
 
+def charts() -> dict[str, Chart]:
+    """File -> chart; their bits depend on the version of matplotlib."""
+    asia = pb.examples.load("asia")
+    seen = [[0.9, 0.1], [0.2, 0.8]]
+    hmm = pb.HiddenMarkovModel([0.5, 0.5], seen, seen, states=["rain", "dry"], symbols=["umbrella", "none"])
+    return {
+        "tornado.svg": plot_tornado(asia.tornado("lung", "yes", {"xray": "yes"}, limit=8)),
+        "states.svg": plot_states(hmm.smooth(hmm.sample(60, seed=3)["observation"])),
+    }
+
+
 def _defined_in(page: str) -> dict[str, Any]:
     """The names that the examples of a tutorial define; some examples are mistakes, on purpose."""
     names: dict[str, Any] = {}
@@ -73,3 +84,5 @@ def _rain() -> pb.BayesianNetwork:
 if __name__ == "__main__":
     for file, picture in (pictures() | pictures_of_tutorials()).items():
         picture.save(FOLDER / file)
+    for file, chart in charts().items():
+        chart.save(FOLDER / file)

@@ -34,7 +34,7 @@ ROOMS = {
     "causal": "Causes",
     "utilities": "Utilities",
     "decisions": "Decisions",
-    "plotting": "Pictures",
+    "plotting": "Pictures and charts",
     "io": "Files",
     "examples": "Examples",
     "errors": "Errors and warnings",

@@ -1,4 +1,4 @@
-"""The way up to pictures: rooms below `plotting` have methods that draw, and reach it by name when they are called."""
+"""The way up to pictures and charts: rooms below `plotting` have methods that draw, and reach it by name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
+
+    from plausible.plotting.charts.chart import Chart as Chart
     from plausible.plotting.picture import Picture as Picture
 
 
 def picture_by(door: str, *subject: Any, **options: Any) -> Picture:
     """The picture that a function of `plausible.plotting` makes; nothing of that room is loaded before."""
-    drawn: Picture = getattr(import_module("plausible.plotting"), door)(*subject, **options)
+    drawn: Picture = _by(door, subject, options)
+    return drawn
+
+
+def chart_by(door: str, *subject: Any, **options: Any) -> Chart:
+    """The chart that a function of `plausible.plotting` draws; matplotlib is loaded by it, and by nothing before."""
+    drawn: Chart = _by(door, subject, options)
     return drawn
 
 
@@ -35,8 +44,12 @@ class LiveWidget(Protocol):
 
 def widget_by(door: str, *subject: Any, **options: Any) -> LiveWidget:
     """The widget that a function of `plausible.plotting` makes."""
-    widget: LiveWidget = getattr(import_module("plausible.plotting"), door)(*subject, **options)
+    widget: LiveWidget = _by(door, subject, options)
     return widget
+
+
+def _by(door: str, subject: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    return getattr(import_module("plausible.plotting"), door)(*subject, **options)
 
 
 def html_with_picture(picture: Picture, title: str, below: str) -> str:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.method_names import own_methods
 from plausible.base.options import by_label
+from plausible.base.pictured import chart_by
 from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import conversions
@@ -41,6 +42,8 @@ from plausible.variables import Assignment, State, Variable
 if TYPE_CHECKING:
     import xarray as xr
     from narwhals.typing import IntoDataFrame
+
+    from plausible.base.pictured import Axes, Chart
 
 
 @own_methods
@@ -364,6 +367,10 @@ class Factor(LabelledTable):
         joint = self.normalize().marginal([*left, *right, *rest])
         difference = joint * joint.marginal(rest) - joint.marginal([*left, *rest]) * joint.marginal([*right, *rest])
         return max(difference.max(), -difference.min()) <= tolerance
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw a bar for each state, or combination of states; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_beliefs", self, ax)
 
 
 def product(factors: Iterable[Factor]) -> Factor:

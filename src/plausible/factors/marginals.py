@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from plausible.base.pictured import chart_by
 from plausible.base.records import TextTable, format_number, num_shown
 from plausible.errors import UnknownVariable
 from plausible.factors.factor import Factor
@@ -11,6 +12,8 @@ from plausible.variables import State
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Axes, Chart
 
 #: States beyond these are left out of a row.
 _MAX_STATES = 8
@@ -29,6 +32,10 @@ class Marginals(dict[str, Factor]):
 
     def __missing__(self, name: str) -> NoReturn:
         raise UnknownVariable.named(name, self, "these answers")
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw a strip for each variable, parted among its states; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_marginals", self, ax)
 
     def __repr__(self) -> str:
         return str(self._table()) if self else "{}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import ranked
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record, shown
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
@@ -22,6 +23,8 @@ from plausible.variables import State
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Axes, Chart
 
 
 from collections.abc import Iterable
@@ -122,6 +125,10 @@ class EvidenceImpact(Result):
     def __len__(self) -> int:
         return len(self.findings)
 
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw what each finding did, given the others and alone; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_evidence_impact", self, ax)
+
     def __str__(self) -> str:
         """The belief before and after, and the first findings; `to_frame()` has them all."""
         beliefs = zip(self.posterior.scope[0].states, self.prior.flat, self.posterior.flat, strict=True)
@@ -183,6 +190,10 @@ class Conflict(Result):
     def is_positive(self) -> bool:
         """Whether the findings disagree: a rare case, a false finding, or a wrong model."""
         return self.value > 0
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw how much each finding disagrees with the others; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_conflict", self, ax)
 
     def __str__(self) -> str:
         manner = "disagree" if self.is_positive else "agree"

@@ -1,4 +1,4 @@
-"""Pictures: networks with their beliefs, graphs, diagrams, trees, as SVG and in figures of matplotlib."""
+"""Pictures of networks, graphs, diagrams and trees, as SVG and in figures of matplotlib; charts of results."""
 
 from plausible.base.lazy_names import lazy_names
 

@@ -1,4 +1,6 @@
-# Which file has which name of this room: see plausible.base.lazy_names.
+# Which folder or file has which name of this room: see plausible.base.lazy_names.
+from plausible.plotting import charts as charts
+from plausible.plotting.charts import *
 from plausible.plotting.comparisons import picture_of_comparison as picture_of_comparison
 from plausible.plotting.decisions import picture_of_diagram as picture_of_diagram
 from plausible.plotting.decisions import picture_of_solution as picture_of_solution

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from plausible.errors import InvalidArgument, MissingDependency
+from plausible.errors import InvalidArgument, MissingDependency, MissingFile
 from plausible.plotting.measuring import FONTS
 from plausible.plotting.palette import PALETTE, Colour
 from plausible.plotting.parts import Box, Path, Sheet, Text
@@ -58,13 +58,39 @@ def draw(picture: Sheet, ax: Axes | None, dark: bool) -> Axes:
 
 
 def save(picture: Sheet, target: FilePath, dark: bool) -> None:
-    """Write a file in a format that matplotlib knows."""
+    """Write a picture in a format that matplotlib knows."""
     figure = new_figure(picture.width, picture.height)
+    draw(picture, figure.add_axes((0.0, 0.0, 1.0, 1.0)), dark)
+    save_figure(figure, target)
+
+
+def checked_target(path: str | FilePath) -> FilePath:
+    """Where a file is to be written: its ending names a format, and its folder is there."""
+    target = FilePath(path)
+    if not target.suffix:
+        raise InvalidArgument(f"The ending of {str(path)!r} says no format: write .svg, .png or .pdf.")
+    if not target.absolute().parent.is_dir():
+        raise MissingFile.for_writing(target)
+    return target
+
+
+def save_figure(figure: Any, path: str | FilePath) -> FilePath:
+    """Write a figure in the format that the ending of the file names."""
+    target = checked_target(path)
     known = figure.canvas.get_supported_filetypes()
     if target.suffix[1:].lower() not in known:
         raise InvalidArgument(f"No pictures are written as {target.suffix!r}: use .svg, or one of {', '.join(known)}.")
-    draw(picture, figure.add_axes((0.0, 0.0, 1.0, 1.0)), dark)
-    figure.savefig(target, dpi=_DOTS)
+    write_figure(figure, target, target.suffix[1:].lower())
+    return target
+
+
+def write_figure(figure: Any, target: FilePath | BinaryIO, format: str) -> None:
+    """Write a figure: the same bits each time, and the text of an SVG as text."""
+    from matplotlib import rc_context
+
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format, {})
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "plausible"}):
+        figure.savefig(target, dpi=_DOTS, format=format, metadata=undated or None)
 
 
 def _paint(colour: Colour | None, shade: int) -> str:

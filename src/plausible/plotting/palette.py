@@ -50,3 +50,6 @@ PALETTE: dict[Colour, tuple[str, str]] = {
     "bad": ("#b3261e", "#f28b82"),
     "bad-light": ("#fcefee", "#351f1e"),
 }
+
+#: The colours of several things in one chart, in this order.
+SERIES: tuple[Colour, ...] = ("bar", "seen", "good", "set", "bad", "muted")

@@ -7,7 +7,6 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 from plausible.base.records import Result, counted, num_shown
-from plausible.errors import InvalidArgument, MissingFile
 from plausible.plotting import axes
 from plausible.plotting.parts import Part
 from plausible.plotting.svg import svg_text
@@ -68,11 +67,7 @@ class Picture(Result):
         dark
             Whether the paper is dark; an SVG follows the page that shows it.
         """
-        target = FilePath(path)
-        if not target.suffix:
-            raise InvalidArgument(f"The ending of {str(path)!r} says no format: write .svg, .png or .pdf.")
-        if not target.absolute().parent.is_dir():
-            raise MissingFile.for_writing(target)
+        target = axes.checked_target(path)
         if target.suffix.lower() == ".svg":
             target.write_text(self.svg, encoding="utf-8")
         else:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.base.options import check_count
+from plausible.base.pictured import chart_by
 from plausible.errors import InvalidArgument
 from plausible.kernels.jit import repeated
 from plausible.search.run import Stops, iterate
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 StateT = TypeVar("StateT")
 
@@ -119,6 +124,7 @@ class HasChains:
     __slots__ = ()
 
     run: ChainRun[Any]
+    log_posteriors: Floats  # (chains, draws): up to a constant
 
     @property
     def states(self) -> tuple[Any, ...]:
@@ -139,6 +145,10 @@ class HasChains:
     def seconds(self) -> float:
         """The time that the chains took."""
         return self.run.seconds
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the log posterior along each chain; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_chains", self.log_posteriors, ax, type(self).__name__)
 
 
 def run_chains(

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, T
 
 from plausible.base.arrays import ranked
 from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result
 from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,10 @@ class HasRun(Result):
     def seconds(self) -> float:
         """The time that the run took."""
         return self.run.seconds
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the objective, step by step; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_run", self, ax)
 
 
 #: Looks at a run after a step and says why it ends here; "" to go on.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from textwrap import indent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, format_number, record
 from plausible.causal.counterfactuals.potential import (
     Potential,
@@ -21,6 +22,9 @@ from plausible.causal.functional.model import FunctionalModel
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor
 from plausible.variables import State
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 
 @record
@@ -43,6 +47,10 @@ class Contrast(Result):
             raise NotSupported(f"A mean needs one outcome with numbers as states, not {list(states)}; see difference.")
         weights = np.array(states, dtype=np.float64)
         return float(weights @ (self.treated.values - self.control.values))
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw both distributions side by side; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_comparison", {"treated": self.treated, "control": self.control}, ax)
 
     def __str__(self) -> str:
         lines = []

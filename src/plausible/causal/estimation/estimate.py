@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, format_number, record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.adjustment.problem import AdjustableGraph, KnownGraph, may_cause, read_known, read_problem
@@ -25,6 +26,9 @@ from plausible.graphs.meek import apply_meek_rules
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.pag_questions import possible_causes
 from plausible.variables import State
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 BY_FORMULA = Remedy("evaluate the formula of ", Call("identify"), " on a fitted network")
 _OTHER_WAYS = (
@@ -300,6 +304,12 @@ class EffectEstimate(Result):
     assumption: str = ""
     #: Which rows of experiments were used, or left out; empty where nothing was set from outside that matters.
     rows: str = ""
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the difference with its interval; it needs matplotlib (the extra `plot`)."""
+        return chart_by(
+            "plot_intervals", {self.method: self}, ax, f"Effect of {self.treatment} on {self.outcome}", "difference"
+        )
 
     def __str__(self) -> str:
         used = f", using {', '.join(self.variables)}" if self.variables else ""

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.options import Seed, check_count, generator_of
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.causal.counterfactuals.potential import (
     Copies,
@@ -38,6 +39,9 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size, r_hat
 from plausible.search.chains import ChainProgress, ChainSteps, run_chains
 from plausible.variables.evidence import findings_of, settings_of
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 #: A question may look at so many combinations of functions.
 _MAX_COMBINATIONS = 2**22
@@ -74,6 +78,12 @@ class PosteriorAnswer(Result):
     def effective_sample_size(self) -> float:
         """How many independent draws would tell as much."""
         return float(effective_sample_size(self.draws))
+
+    def plot(self, ax: Axes | None = None, *, level: float = 0.95) -> Chart:
+        """Draw the draws as a histogram, with their mean and interval; it needs matplotlib (the extra `plot`)."""
+        return chart_by(
+            "plot_draws", self.draws, self.weights, self.interval(level), ax, f"Posterior, {level:.0%} interval"
+        )
 
     def __str__(self) -> str:
         low, high = self.interval()

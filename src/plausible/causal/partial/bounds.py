@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.base.remedies import Call, Remedy
 from plausible.causal.functional.model import FunctionalModel
@@ -30,6 +31,9 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradic
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import latent_projection
 from plausible.graphs.nodes import Node
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 _INFEASIBLE = 2
 
@@ -232,6 +236,10 @@ class Bounds(Result):
         if end not in self._ends:
             raise InvalidArgument(f"An end is 'lower' or 'upper', not {end!r}.")
         return self._ends[end]
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw where the quantity lies; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_intervals", {"bounds": self}, ax, str(self.query))
 
     def __str__(self) -> str:
         lines = [self._range()]

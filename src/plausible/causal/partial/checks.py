@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import Seed, check_count, generator_of
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.bounds import Bounds, check_order, limited_program, read_systems, solved
@@ -19,6 +21,9 @@ from plausible.causal.queries.observed import CausalLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge, counted
 from plausible.learn.structures.knowledge import check_progress
 from plausible.search.run import Clock
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 #: The largest joint table of all variables that the bounds look at.
 _MAX_CELLS = 2**22
@@ -33,6 +38,12 @@ class BootstrappedBounds(Result):
     lowers: Floats
     uppers: Floats
     violations: Floats  # By how much each sample had to be moved to something that the graph can show
+
+    def plot(self, ax: Axes | None = None, *, level: float = 0.95) -> Chart:
+        """Draw the bounds of the data and those of samples; it needs matplotlib (the extra `plot`)."""
+        return chart_by(
+            "plot_intervals", {"data": self.bounds, f"{level:.0%}": self.interval(level)}, ax, str(self.bounds.query)
+        )
 
     def __str__(self) -> str:
         num_samples = int((~np.isnan(self.lowers)).sum())

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, TextTable, format_number, num_shown, record
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.causal.queries.observed import CausalLike, read_nodes, read_variables, refuse_overlap
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument
+from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
 from plausible.graphs.nodes import Node, Nodes
@@ -22,6 +24,9 @@ from plausible.graphs.text import quote
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, Variable
 from plausible.variables.evidence import findings_of
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 
 def association_table(
@@ -113,6 +118,12 @@ class EffectComparison(Result):
         """
         low, high = self.interventional_range
         return bool(((self.marginal < low - WRITTEN_ROUNDING) | (self.marginal > high + WRITTEN_ROUNDING)).any())
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw P(Y | x, e) and P(Y | do(x), e) side by side; it needs matplotlib (the extra `plot`)."""
+        scope = (*self.treatment, *self.outcome)
+        tables = {"seen": self.association, "set": self.effect}
+        return chart_by("plot_comparison", {name: Factor.trusted(scope, table) for name, table in tables.items()}, ax)
 
     def __str__(self) -> str:
         scope = (*self.treatment, *self.outcome)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from plausible.base.arrays import ranked
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, TextTable, format_number, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import (
@@ -19,6 +21,9 @@ from plausible.decisions.solving.solve import Asked
 from plausible.decisions.totals import utility_rounding
 from plausible.errors import TooLarge, UnknownVariable
 from plausible.variables.evidence import EvidenceLike
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 #: Beyond so many entries one tree for all variables takes longer than a small one for each.
 _MAX_TREE = 2**22
@@ -74,6 +79,10 @@ class ObservationRanking(Result):
             for single in self.values
         )
         return TextTable(("variable", "value", "cost", "net"), rows, 1)
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw what each observation is worth; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_values", self.values, ax, f"Observations at {self.decision}")
 
     def __str__(self) -> str:
         title = f"Observations at {self.decision}; expected utility without {format_number(self.expected_utility)}."

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import ranked
 from plausible.base.options import check_count, check_number
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, TextTable, format_number, record
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.decisions.diagram import Diagram
@@ -24,6 +25,9 @@ from plausible.decisions.totals import utility_rounding
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.search.run import CONVERGED
 from plausible.variables.evidence import EvidenceLike
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 #: Sets of variables with at most this many joint entries are kept in one table.
 _MAX_TABLE = 2**16
@@ -184,6 +188,10 @@ class ObservationChoice(Result):
             for one in self.by_size
         )
         return TextTable(("size", "best set", "value", "cost", "net"), rows, 2)
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw what the best set of each size is worth; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_values", self.by_size, ax, f"Sets of observations at {self.decision}")
 
     def __str__(self) -> str:
         how = "greedy, without a guarantee, after" if self.is_greedy else "the best of all"

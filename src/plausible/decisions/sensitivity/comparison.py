@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, TextTable, format_number, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
@@ -22,6 +24,9 @@ from plausible.models import BayesianNetwork
 from plausible.utilities.local import seen_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike, findings_of
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,10 @@ class ActionComparison(Result):
     def _spread(self, utility: str) -> float:
         parts = [worth.parts[utility] for worth in self.actions]
         return max(parts) - min(parts)
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw what each action brings; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_actions", self, ax)
 
     def __str__(self) -> str:
         where = f" where {seen_text(self.seen)} is seen" if self.seen else ""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, TextTable, format_number, record
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.decisions.diagram import Diagram
@@ -25,6 +27,9 @@ from plausible.decisions.totals import proof_rounding
 from plausible.errors import counted
 from plausible.utilities.local import place_text
 from plausible.variables.evidence import EvidenceLike
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 #: Newton's method ends after finitely many steps; rounding must not keep it going.
 _MAX_STEPS = 200
@@ -92,6 +97,10 @@ class StrategyStability(Result):
             (str(f.number), *map(format_number, (f.low, f.current, f.high, f.relative_slack))) for f in self.fragile
         )
         return TextTable(("number", "optimal from", "now", "to", "slack"), rows, 1)
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw how far each number may move; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_stability", self, ax)
 
     def __str__(self) -> str:
         total, fragile = counted(len(self.intervals), "number"), len(self.fragile)

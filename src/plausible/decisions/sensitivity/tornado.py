@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.options import check_number
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, TextTable, format_number, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
@@ -21,6 +23,9 @@ from plausible.errors import InvalidArgument
 from plausible.utilities.local import seen_text
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 #: How many bars are printed.
 _SHOWN = 20
@@ -72,6 +77,10 @@ class DecisionTornado(Result):
         )
         header = ("number", "low", "high", "at low", "at high", "swing", "strategy")
         return TextTable(header, rows, 1, max(0, len(self.bars) - max_rows))
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the bars, a star where the strategy changes; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_decision_tornado", self, ax)
 
     def __str__(self) -> str:
         share = format_number(self.amount)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.pictured import picture_by, widget_by
+from plausible.base.pictured import chart_by, picture_by, widget_by
 from plausible.base.records import Result, TextTable, format_number, num_shown, record
 from plausible.data.columns import EvidenceColumns, frame_columns
 from plausible.decisions.diagram import Diagram
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-    from plausible.base.pictured import LiveWidget, Picture
+    from plausible.base.pictured import Axes, Chart, LiveWidget, Picture
     from plausible.inference.budget import Budget
     from plausible.variables.evidence import EvidenceLike
-
 
 #: Where the strategy does not lead to more rows than this, the text of a policy counts them only.
 _MAX_IDLE = 12
@@ -184,6 +183,10 @@ class Policy(Result):
         others = [str(self.decision.states[other]) for other in np.flatnonzero(self.is_best[row]) if other != action]
         never = [] if self.probability[row] else ["not under this strategy"]
         return "; ".join([*never, *([f"as good: {', '.join(others)}"] if others else [])])
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw what each action would bring where this or that is seen; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_policy", self, ax)
 
     def __str__(self) -> str:
         ignores = f" (need not know {', '.join(self.ignores)})" if self.ignores else ""

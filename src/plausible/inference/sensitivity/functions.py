@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, overload
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, UnknownVariable, counted
@@ -20,6 +21,8 @@ from plausible.variables import Evidence
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Axes, Chart
 
 #: How many parameters a sensitivity shows when printed.
 _SHOWN = 10
@@ -157,6 +160,10 @@ class SensitivityFunction(Result):
     def vertex_proximity(self) -> float:
         """|θ - vertex|: where it is small, a small error may lead to where f is steep; infinite for a line."""
         return math.inf if self.vertex is None else abs(self.current - self.vertex)
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the curve, with the present values marked; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_sensitivity", self, ax)
 
     def __str__(self) -> str:
         return f"P({self.event} | e) = {self.value:.6g} at {self.parameter} = {self.current:.6g}"
@@ -308,7 +315,9 @@ def tornado(
         table = tables[place := int(np.searchsorted(starts, number, side="right")) - 1]
         index = np.unravel_index(number - starts[place], table.shape)
         parameters.append(Parameter.at(table.scope, tuple(int(axis) for axis in index)))
-    return pd.DataFrame({"parameter": pd.Series(parameters, dtype=object), **{k: columns[k][order] for k in _COLUMNS}})
+    told = pd.DataFrame({"parameter": pd.Series(parameters, dtype=object), **{k: columns[k][order] for k in _COLUMNS}})
+    told.attrs = {"event": str(sensitivity.event), "probability": sensitivity.probability}
+    return told
 
 
 _COLUMNS = ("value", "low", "high", "at_low", "at_high", "swing", "derivative")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 
@@ -133,7 +133,11 @@ class SampledPosterior(Result, HasChains):
     scores: ChainDiagnostics  # Diagnostics of the log posterior along the chains
     acceptance: float  # The share of proposals that were taken
     over: Literal["graphs", "orders"]  # What the chains were over: "graphs" or "orders"
+    log_posteriors: Floats = field(repr=False)  # (chains, draws): along the chains, up to a constant
     run: ChainRun[Any]  # How the chains went
+
+    #: The draws themselves would be long.
+    _told = ("graphs", "strengths", "standard_errors", "r_hats", "scores", "acceptance", "over", "run")
 
     @property
     def worst_r_hat(self) -> float:
@@ -180,7 +184,7 @@ def sample_walks(
     taken = sum(b.num_accepted - a.num_accepted for a, b in zip(run.after_burn_in, run.last, strict=True))
     share = taken / max(len(starts) * (run.num_steps - steps.burn_in), 1)
     ended = replace(run, kept=(), after_burn_in=())
-    return SampledPosterior(graphs, strengths, errors, ratios, diagnose(log_scores), share, over, ended)
+    return SampledPosterior(graphs, strengths, errors, ratios, diagnose(log_scores), share, over, log_scores, ended)
 
 
 def _diagnosed(edges: Floats) -> tuple[Floats, Floats]:

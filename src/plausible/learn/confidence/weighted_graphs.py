@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.graphs import DAG, PDAG
@@ -19,7 +20,7 @@ from plausible.graphs.equivalence import essential_graph
 if TYPE_CHECKING:
     import pandas as pd
 
-    from plausible.base.pictured import Picture
+    from plausible.base.pictured import Axes, Chart, Picture
 
 
 @record(eq=False)
@@ -124,6 +125,10 @@ class EdgeStrengths(Result):
         if self.paths is not None:
             columns["path"] = [self.path(str(s), str(t)) for s, t in zip(columns["from"], columns["to"], strict=True)]
         return pd.DataFrame(columns)
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw a bar for each edge, parted by its direction; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_strengths", self, ax)
 
     def __str__(self) -> str:
         lines = [f"{self.source}; edges stronger than {self.threshold:.3g} stand out"]

@@ -14,6 +14,10 @@ from plausible.learn.evaluation.measures import recovery as recovery
 from plausible.learn.evaluation.measures import recovery_curve as recovery_curve
 from plausible.learn.evaluation.measures import row_losses as row_losses
 from plausible.learn.evaluation.measures import score_graph as _score_graph
+from plausible.learn.evaluation.predicted_events import Calibration as Calibration
+from plausible.learn.evaluation.predicted_events import RocCurve as RocCurve
+from plausible.learn.evaluation.predicted_events import calibration as calibration
+from plausible.learn.evaluation.predicted_events import roc_curve as roc_curve
 
 # What a stub imports under another name is not passed on; what it assigns is.
 score = _score_graph

@@ -12,6 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed, check_count, generator_of
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
@@ -25,6 +26,8 @@ from plausible.models import BayesianNetwork
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Axes, Chart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,6 +129,10 @@ class LearnerComparison(Result):
             rows.append((name, found.loss, weighted_mean(excess, top.weights), _error(excess, top.weights)))
         return pd.DataFrame(rows, columns=["learner", "loss", "excess", "standard_error"])
 
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw losses with their standard errors; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_learners", self, ax)
+
     def __str__(self) -> str:
         return str(self.to_frame().to_string(index=False))
 
@@ -179,6 +186,10 @@ class LearningCurve(Result):
             means = self.training[name].mean(axis=1), losses.mean(axis=1)
             rows += [(name, *line) for line in zip(self.sizes, *means, spreads, strict=True)]
         return pd.DataFrame(rows, columns=["learner", "rows", "training", "held_out", "spread"])
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw losses by the number of rows; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_learning_curve", self, ax)
 
     def __str__(self) -> str:
         return str(self.to_frame().to_string(index=False))

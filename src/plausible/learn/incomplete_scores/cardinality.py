@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_count
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.cpds import TableCPD
 from plausible.data.table import Table, TableLike
@@ -27,6 +28,9 @@ from plausible.learn.mixtures.comparison import ClusterChoice, choose_clusters
 from plausible.models import BayesianNetwork
 from plausible.search.run import Clock
 from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 
 class CardinalityScore(NamedTuple):
@@ -91,6 +95,12 @@ class CardinalityChoice(Result):
             raise InvalidArgument(f"{target!r} has other states in each network: ask of an observed variable.")
         average = ModelAverage.of([found.network for found in self.tried], list(self.weights(prior).values()))
         return average.query(target, evidence)
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the score of each number of states; it needs matplotlib (the extra `plot`)."""
+        numbers, scores = [one.cardinality for one in self.tried], [one.value for one in self.tried]
+        named = {"title": f"States of {self.hidden}", "what": "number of states", "score": self.score}
+        return chart_by("plot_choice", numbers, scores, self.best, ax, **named)
 
     def __str__(self) -> str:
         marks = {found.cardinality: " best" * (found.cardinality == self.best) for found in self.tried}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.base.tolerances import SMALLEST
 from plausible.cpds import CPD
@@ -23,6 +24,8 @@ from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Axes, Chart
 
 
 Status: TypeAlias = Literal["observed", "partly", "hidden"]
@@ -70,6 +73,10 @@ class MissingnessReport(Result):
         flags = [[name in set(pattern.missing) for name in self.variables] for pattern in self.patterns]
         frame = pd.DataFrame(flags, columns=list(self.variables), dtype=bool)
         return frame.assign(num_rows=[pattern.num_rows for pattern in self.patterns])
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw which cells are missing together; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_missing", self, ax)
 
     def __str__(self) -> str:
         lines = [f"{self.num_complete} of {self.num_rows} rows are complete, {self.num_missing} cells are missing"]

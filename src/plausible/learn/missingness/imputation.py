@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.options import Seed, generator_of
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.data.columns import with_values
 from plausible.data.sources import columns_of, open_columns
@@ -37,6 +38,9 @@ from plausible.learn.missingness.fillers import (
 from plausible.models import BayesianNetwork
 from plausible.search.run import Stops, iterate
 from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 ByColumn: TypeAlias = Literal["default", "most-frequent", "mean", "median", "random", "uniform", "hot-deck"]
 ByNetwork: TypeAlias = Literal["most-probable", "most-probable-completion", "draw"]
@@ -170,6 +174,10 @@ class PooledEstimate(Result):
     def missing_share(self) -> float:
         """The share of the variance that is due to missing cells."""
         return 1 - self.within / self.total_variance if self.total_variance > 0 else 0.0
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the estimate with its interval; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_intervals", {"pooled": self}, ax, f"Estimate from {self.copies} completed tables")
 
     def __str__(self) -> str:
         low, high = self.interval

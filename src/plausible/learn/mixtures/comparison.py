@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.estimation.priors import log_rising
 from plausible.learn.mixtures.clustering import MixtureClustering, read_clustered
 from plausible.learn.mixtures.em import expect, log_totals
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 #: By which numbers of clusters are judged; greater values are better for all.
 CRITERIA = ("bic", "icl", "aic", "holdout", "cheeseman-stutz")
@@ -42,6 +46,12 @@ class ClusterChoice(Result):
     #: "holdout" within the standard error of the best.
     close: tuple[int, ...]
     clustering: MixtureClustering  # The mixture with the best number, fitted to all rows
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the criterion by the number of clusters; it needs matplotlib (the extra `plot`)."""
+        numbers, values = [one.num_clusters for one in self.scores], [one.value for one in self.scores]
+        named = {"title": "Clusters", "what": "number of clusters", "score": self.criterion}
+        return chart_by("plot_choice", numbers, values, self.best, ax, **named)
 
     def __str__(self) -> str:
         lines = [f"{'clusters':>8}  {self.criterion:>15}  {'log-likelihood':>14}  {'parameters':>10}"]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plausible.base.method_names import keyword_hints
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.data.sequences import SequencesLike
 from plausible.errors import InvalidArgument
 from plausible.learn.sequences.hidden_markov_model import HMMFit, hmm
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 
 @record
@@ -38,6 +42,12 @@ class HMMChoice(Result):
     def num_states(self) -> int:
         """The best number of states."""
         return self.fit.model.num_states
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the score of each number of states; it needs matplotlib (the extra `plot`)."""
+        numbers, scores = [one.num_states for one in self.scores], [one.score for one in self.scores]
+        named = {"title": "Hidden states", "what": "number of states", "score": self.criterion}
+        return chart_by("plot_choice", numbers, scores, self.num_states, ax, **named)
 
     def __str__(self) -> str:
         return f"{self.num_states} states by {self.criterion}: {'; '.join(map(str, self.scores))}"

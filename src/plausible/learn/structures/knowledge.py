@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import check_count
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result
 from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Statistics
@@ -25,6 +26,9 @@ from plausible.graphs.plain import read_pairs
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.search.run import Clock, Run
 from plausible.search.search_problem import SearchState
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 Mask = NDArray[np.bool_]
 
@@ -241,6 +245,10 @@ class FoundGraph(Result):
     def equivalence_class(self) -> PDAG:
         """All graphs with the same independencies: what data alone can tell; directed are the edges that all share."""
         return essential_graph(self.graph)
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the best score as the search went on; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_search", self, ax)
 
 
 def search_ended(task: StructureTask, stopped_by: str) -> str:

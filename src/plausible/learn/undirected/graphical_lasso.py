@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from plausible.base.arrays import Floats
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed, check_count, check_flag, generator_of
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, counted
@@ -35,6 +36,8 @@ from plausible.search.run import CONVERGED, Clock, HasRun, Run, Stops
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Axes, Chart
 
 
 @record(eq=False)
@@ -104,6 +107,15 @@ class PrecisionFit(HasRun):
         import pandas as pd
 
         return pd.DataFrame(values, index=list(self.names), columns=list(self.names))
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the score and the number of edges along the path of penalties, or else the run; it needs matplotlib."""
+        if len(self.path) < 2:
+            return HasRun.plot(self, ax)
+        penalties, scores = [point.penalty for point in self.path], [point.score for point in self.path]
+        named = {"title": "Path of the graphical lasso", "what": "penalty", "score": "score (least is best)"}
+        edges = {"beside": [point.num_edges for point in self.path], "beside_name": "edges"}
+        return chart_by("plot_choice", penalties, scores, self.penalty, ax, **named, **edges)
 
     def __str__(self) -> str:
         size = f"{counted(len(self.names), 'variable')}, {counted(self.num_edges, 'edge')}"

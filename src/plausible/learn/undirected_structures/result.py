@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, record
 from plausible.errors import counted
 from plausible.graphs import UndirectedGraph
@@ -17,6 +18,8 @@ from plausible.search.run import HasRun, Run
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Axes, Chart
 
 
 @record
@@ -73,6 +76,15 @@ class MarkovStructure(HasRun):
         if not self.path:
             return super().to_frame()
         return pd.DataFrame([point.to_dict() for point in self.path])
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the score and the number of edges along the path of penalties, or else the run; it needs matplotlib."""
+        if not self.path:
+            return super().plot(ax)
+        strengths, scores = [point.strength for point in self.path], [point.score for point in self.path]
+        named = {"title": f"Path of {self.method}", "what": "strength of the penalty", "score": "score"}
+        edges = {"beside": [point.num_edges for point in self.path], "beside_name": "edges"}
+        return chart_by("plot_choice", strengths, scores, self.strength, ax, **named, **edges)
 
     def __str__(self) -> str:
         size = f"{counted(len(self.graph), 'variable')}, {counted(self.graph.num_edges, 'edge')}"

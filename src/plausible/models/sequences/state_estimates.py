@@ -8,10 +8,13 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_number
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, counted, record
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Axes, Chart
 
 
 def width_of(level: float) -> float:
@@ -64,6 +67,10 @@ class StateEstimates(Result):
     def __len__(self) -> int:
         return len(self.mean)
 
+    def plot(self, ax: Axes | None = None, *, level: float = 0.9) -> Chart:
+        """Draw the means in bands of probability `level`; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_bands", self, ax, level=level)
+
     def __str__(self) -> str:
         return f"{counted(len(self.mean), 'step')} of {', '.join(self.states)}\n{self.to_frame()}"
 
@@ -114,6 +121,10 @@ class Innovations(Result):
             name: _tests(column, lags) for name, column in zip(self.observations, self.standardized.T, strict=True)
         }
         return pd.DataFrame.from_dict(table, orient="index")
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the standardised innovations; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_innovations", self, ax)
 
     def __str__(self) -> str:
         return f"innovations of {', '.join(self.observations)}\n{self.diagnostics()}"

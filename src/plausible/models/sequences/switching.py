@@ -12,6 +12,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.method_names import own_methods
 from plausible.base.options import Seed, check_number, generator_of, read_count
+from plausible.base.pictured import chart_by
 from plausible.base.records import Result, TextTable, record
 from plausible.base.remedies import Argument, Remedy
 from plausible.data.sequences import Sequences, SequencesLike
@@ -38,6 +39,8 @@ from plausible.variables import Variable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Axes, Chart
 
 #: "auto" is exact for sequences with at most so many courses of modes.
 _FEW_HISTORIES = 1000
@@ -80,6 +83,10 @@ class SwitchingEstimates(Result):
 
     def __len__(self) -> int:
         return len(self.mean)
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw the probabilities of modes, stacked; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_states", self.to_frame()[_MODE], ax, "Modes over time")
 
     def __str__(self) -> str:
         told = ", ".join(dict.fromkeys(map(repr, self.engines)))

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.frozen import FrozenMapping
 from plausible.base.options import check_number
+from plausible.base.pictured import chart_by
 from plausible.base.records import format_number, html_of_print
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors import Factor
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Axes, Chart
 
 #: What stands for a lottery: one, a dict from outcomes to probabilities, or an outcome for sure.
 LotteryLike: TypeAlias = Hashable | Mapping[Any, float]
@@ -178,6 +182,10 @@ class Lottery(FrozenMapping[Hashable, float]):
         self._items = probabilities
         # Inner lotteries have theirs already, so that this takes no longer for a deep lottery.
         self._hash = hash(frozenset((outcome, probability) for outcome, probability in self.items() if probability > 0))
+
+    def plot(self, ax: Axes | None = None) -> Chart:
+        """Draw how probable it is to get no more than each amount; it needs matplotlib (the extra `plot`)."""
+        return chart_by("plot_risk", self, ax)
 
     def __str__(self) -> str:
         return self._told(_NUM_STAGES_SHOWN)
