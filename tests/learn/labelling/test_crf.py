@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import pickle
 
@@ -329,3 +330,23 @@ def test_matrices_are_features_by_column():
         fits[0].predict([np.ones((2, 2))])
     with pytest.raises(InvalidArgument, match="sequence 0, position 1: the feature 2 is nan"):
         fits[0].predict([np.array([[1.0, 0.0, 2.0], [1.0, 0.0, np.nan]])])
+
+
+def test_a_damaged_file_is_refused_by_what_is_wrong_with_it(tmp_path):
+    """Parts that are missing, too short or of the wrong kind are told, and nothing is half read."""
+    model = pb.learn.ChainCRF().fit([["the", "cat"]], [["D", "N"]])
+    whole, path = model.to_dict(), tmp_path / "model.json"
+    changes = [
+        ({"weights": None}, "damaged"),
+        ({"weights": whole["weights"][1:]}, "not those of its features"),
+        ({"weights": ["x"]}, "could not convert"),
+        ({"weight_states": [5] * len(whole["weight_states"])}, "not those of its features"),
+        ({"parameters": {**whole["parameters"], "colour": 1}}, "'colour'"),
+    ]
+    for change, told in changes:
+        path.write_text(json.dumps(whole | change))
+        with pytest.raises(pb.errors.FormatError, match=told):
+            pb.learn.ChainCRF.load(path)
+    path.write_text(json.dumps({name: part for name, part in whole.items() if name != "parameters"}))
+    with pytest.raises(pb.errors.FormatError, match="damaged: 'parameters'"):
+        pb.learn.ChainCRF.load(path)

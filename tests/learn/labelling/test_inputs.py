@@ -148,3 +148,16 @@ def test_training_tells_how_it_went():
     assert training.objective == pytest.approx(training.trace[-1] - 0.5 * training.num_weights * math.log(2 * math.pi))
     assert training.to_dict()["method"] == "l-bfgs"
     assert str(training).startswith("l-bfgs: log-likelihood -")
+
+
+def test_rows_of_a_frame_without_a_sequence_or_a_time_are_refused():
+    """A row that belongs nowhere, or comes at no time or twice at one, is named."""
+    frame = pd.DataFrame({"word": ["a", "b"], "label": ["p", "q"], "text": [0, 0], "at": [1, 2]})
+    for name, value, told in (
+        ("text", None, "Row 1 belongs to no sequence"),
+        ("at", None, "Row 1 has no time"),
+        ("at", 1, "same time"),
+    ):
+        spoilt = frame.assign(**{name: [frame[name][0], value]})
+        with pytest.raises(pb.errors.InvalidArgument, match=told):
+            pb.learn.ChainCRF().fit(spoilt, "label", sequence="text", time="at")

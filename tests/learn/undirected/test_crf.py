@@ -185,3 +185,18 @@ def test_rows_keep_their_labels_and_weights_are_refused():
     assert fit.predict_marginals(part)["Y1"].index.tolist() == [9, 5, 20]
     with pytest.raises(pb.PlausibleError, match="repeat rows"):
         pb.learn.crf(FEATURES, pb.Table.read(frame, weights=[2.0] * 40), TARGETS)
+
+
+def test_no_rows_have_no_labels():
+    """An empty table has empty answers, and nothing can be learned from one."""
+    frame = pd.DataFrame({"y": [0, 1, 1, 0], "x": [0.5, 1.5, 2.5, 1.0]})
+    push = pb.Feature(["y", "x"], lambda y, x: y * x, name="push")
+    fit, empty = pb.learn.crf([push], frame, ["y"], prior=pb.GaussianPrior(1.0)), frame.iloc[:0]
+    assert fit.predict(empty).shape == (0, 1)
+    assert fit.predict_marginals(empty)["y"].shape == (0, 2)
+    assert fit.log_likelihood(empty) == 0
+    assert fit.margins(empty).size == 0
+    with pytest.raises(pb.errors.InvalidArgument, match="nothing tells the weights"):
+        pb.learn.crf([push], empty, ["y"], variables=[pb.Variable("y", 2), pb.Variable("x")])
+    with pytest.raises(pb.errors.NotSupported, match="Row 0 has no value of the input 'x'"):
+        fit.predict(frame.assign(x=np.nan))

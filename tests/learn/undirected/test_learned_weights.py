@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 import plausible as pb
+from plausible.learn.undirected import recession
 
 
 def brightness(label, x):
@@ -265,24 +266,20 @@ def test_units_of_inputs_do_not_matter_under_a_group_prior_of_the_same_units(uni
 # --- directions without an end ---
 
 
-def is_separated(table, mean):
-    """Whether some combination of the columns is largest at the mean, and not the same in all rows of the table."""
-    moves = mean - table
+def rises_for_ever(moves):
+    """Whether some combination of the columns is negative in no row, and not zero in all."""
     found = linprog(-moves.sum(axis=0), A_ub=-moves, b_ub=np.zeros(len(moves)), bounds=(-1, 1), method="highs")
-    return -found.fun > 1e-6
+    return bool(-found.fun > 1e-6)
 
 
 def test_a_combination_of_tables_without_a_best_is_told():
     """Haberman's table: 000 and 111 never occur, each pair does; no pairwise model has a finite best."""
     cells = [cell for cell in itertools.product((0, 1), repeat=3) if len(set(cell)) > 1]
     frame = pd.DataFrame(cells * 5, columns=list("ABC"))
-    fit = (
-        pb.learn.markov("A - B, B - C, C - A", frame)
-        if False
-        else pb.learn.markov([["A", "B"], ["B", "C"], ["A", "C"]], frame)
-    )
+    fit = pb.learn.markov([["A", "B"], ["B", "C"], ["A", "C"]], frame)
     assert not fit.infinite
     assert fit.diverging
+    assert fit.has_maximum is False
     assert "rises for ever" in str(fit)
     direction = np.array([fit.diverging.get(name, 0.0) for name in fit.weights]).reshape(3, 2, 2)
     scopes = [(0, 1), (1, 2), (0, 2)]
@@ -296,9 +293,10 @@ def test_a_combination_of_tables_without_a_best_is_told():
     assert not pb.learn.markov([["A", "B"], ["B", "C"], ["A", "C"]], frame, prior=pb.GaussianPrior(1.0)).diverging
 
 
+@pytest.mark.parametrize("objective", ["likelihood", "pseudolikelihood"])
 @pytest.mark.parametrize("seed", range(12))
-def test_directions_without_an_end_are_those_of_a_linear_program_over_all_assignments(seed):
-    """Random features of few rows: told exactly where the face of the rows is not the whole."""
+def test_directions_without_an_end_are_those_of_a_linear_program_over_all_assignments(seed, objective):
+    """Random features of few rows: told exactly where a combination wins, or ties, over all that rows compete with."""
     rng = np.random.default_rng(seed)
     tables = [rng.integers(-1, 2, (2, 2)).astype(float) + 0.25 for _ in range(4)]
     scopes = ["AB", "BC", "CD", "AD"]
@@ -309,9 +307,30 @@ def test_directions_without_an_end_are_those_of_a_linear_program_over_all_assign
         [t[cells[:, "ABCD".index(s[0])], cells[:, "ABCD".index(s[1])]] for s, t in zip(scopes, tables, strict=True)]
     ).T
     variables = [pb.Variable(name, 2) for name in "ABCD"]
-    fit = pb.learn.markov(features, frame, variables=variables)
-    mean = table[frame.to_numpy() @ [8, 4, 2, 1]].mean(axis=0)
-    assert bool(fit.diverging or fit.infinite) == is_separated(table, mean)
+    fit = pb.learn.markov(features, frame, variables=variables, objective=objective)
+    places = frame.to_numpy() @ [8, 4, 2, 1]
+    if objective == "likelihood":
+        moves = table[places].mean(axis=0) - table
+    else:
+        moves = np.concatenate([table[places] - table[places ^ bit] for bit in (8, 4, 2, 1)])
+    is_separated = rises_for_ever(moves)
+    assert bool(fit.diverging or fit.infinite) == is_separated
+    assert fit.has_maximum is (not fit.diverging)
+
+
+def test_a_search_for_directions_that_is_cut_short_says_so(monkeypatch):
+    """Directions that are neither found nor ruled out are told as not known."""
+    cells = [cell for cell in itertools.product((0, 1), repeat=3) if len(set(cell)) > 1]
+    frame, pairs = pd.DataFrame(cells * 5, columns=list("ABC")), [["A", "B"], ["B", "C"], ["A", "C"]]
+    monkeypatch.setattr(recession, "_MANY_ROUNDS", 0)
+    fit = pb.learn.markov(pairs, frame)
+    assert not fit.diverging
+    assert fit.has_maximum is None
+    assert "took too long to find out" in str(fit)
+    monkeypatch.setattr(recession, "_MANY_WEIGHTS", 3)
+    assert pb.learn.markov(pairs, frame).has_maximum is None
+    assert pb.learn.markov(pairs, frame, prior=pb.GaussianPrior(1.0)).has_maximum
+    assert pb.learn.markov(pairs, frame, objective="piecewise").has_maximum is None
 
 
 def test_a_field_that_separates_its_labels_by_two_features_says_so():

@@ -366,6 +366,35 @@ def test_engines_in_the_gradient_train_and_say_what_they_are():
     assert tree.kind == "exact"
 
 
+def two_minded_rows():
+    """Rows that are nearly all zeros, or nearly all ones, with many cycles: no messages have both at once."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (200, 9))
+    for i in range(9):
+        for j in ((i + 1) % 9, (i + 3) % 9):
+            rows[:, j] = np.where(rng.random(200) < 0.7, rows[:, i], rows[:, j])
+    pairs = [[f"X{i}", f"X{(i + step) % 9}"] for i in range(9) for step in (1, 3)]
+    return pairs, pd.DataFrame(rows, columns=[f"X{i}" for i in range(9)])
+
+
+def test_a_climb_goes_nowhere_where_its_engine_has_not_settled_or_cannot_be_right():
+    """Messages cut short are not trusted, nor a log-likelihood above zero; what holds a climb up is told."""
+    pairs, rows = two_minded_rows()
+    loopy = pb.learn.markov(pairs, rows, engine=pb.LoopyBP())
+    assert loopy.stopped_by == "stuck"
+    assert loopy.objective <= 0
+    assert "By what the engine tells no step leads higher" in str(loopy)
+    short = pb.learn.markov(pairs, rows, engine=pb.LoopyBP(max_steps=2), max_steps=20)
+    assert short.network.log_partition(engine=pb.LoopyBP(max_steps=2000)) == pytest.approx(
+        short.network.log_partition(), abs=1.0
+    )
+    far = {f"X{i}=0, X{(i + 1) % 9}=1": 3.0 for i in range(8)}
+    with pytest.raises(pb.errors.InvalidArgument, match=r"from the start\. The messages have not settled"):
+        pb.learn.markov(pairs, rows, engine=pb.LoopyBP(max_steps=1), start=far)
+    bound = pb.learn.markov(pairs, rows, engine=pb.inference.TreeReweightedBP(max_steps=2))
+    assert bound.converged
+
+
 def test_a_network_is_learned_from_where_it_is():
     """A Markov network as the model keeps its zeros, states and scopes."""
     net = pb.MarkovNetwork(pb.Factor({"A": ["x", "y"], "B": 2}, [[1, 0], [2, 3]]), pb.Factor({"B": 2}, [1, 2]))

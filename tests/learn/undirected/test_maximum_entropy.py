@@ -1,6 +1,7 @@
 """Distributions of the largest entropy from published means."""
 
 import itertools
+import math
 
 import numpy as np
 import pandas as pd
@@ -148,3 +149,17 @@ def test_proportional_fitting_of_a_large_clique_equals_that_of_the_joint_table()
     fit = pb.learn.maximum_entropy({f"V{i}": 4 for i in range(6)}, means, optimizer="ipf", tolerance=1e-10)
     table = fit.network.query([f"V{i}" for i in range(6)]).values
     assert np.allclose(table, fitted, atol=1e-8)
+
+
+@pytest.mark.parametrize("optimizer", [None, "ipf"])
+def test_means_at_their_ends_make_infinite_weights(optimizer):
+    """What never is, and what always is, have no finite weight: the network has their limit."""
+    states = {"A": ["no", "yes"], "B": ["no", "yes"]}
+    tables = {("A", "B"): [[0.25, 0.5], [0.25, 0.0]]}
+    fit = pb.learn.maximum_entropy(states, tables, optimizer=optimizer)
+    assert fit.infinite == {"A=yes, B=yes": -math.inf}
+    assert fit.network.query(["A", "B"]).values == pytest.approx(np.array([[0.25, 0.5], [0.25, 0.0]]), abs=1e-7)
+    always = pb.Feature(["A"], lambda a: 2.5 * (a == "yes"), name="always")
+    sure = pb.learn.maximum_entropy(states, {always: 2.5})
+    assert sure.infinite == {"always": math.inf}
+    assert sure.network.query("A").values == pytest.approx([0, 1])

@@ -12,7 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.options import check_count
 from plausible.base.tolerances import PROBABILITY_NOISE
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import ImpossibleEvidence, InvalidArgument, counted
 from plausible.learn.classifiers.estimator import Estimator
 from plausible.learn.labelling.chains import Chains
 from plausible.learn.labelling.explanation import Explanation, TokenFeature, explained
@@ -226,7 +226,9 @@ class SequenceLabeller(Estimator, ABC):
         """
         tokens = self._read([sequence])
         if not -tokens.num_tokens <= position < tokens.num_tokens:
-            raise InvalidArgument(f"position={position} is not in the sequence, which has {tokens.num_tokens} tokens.")
+            raise InvalidArgument(
+                f"position={position} is not in the sequence, which has {counted(tokens.num_tokens, 'token')}."
+            )
         if self._latent > 1:
             raise InvalidArgument("With hidden states, the log-odds of labels is no sum over features.")
         place, names = position % tokens.num_tokens, self.vocabulary_.names

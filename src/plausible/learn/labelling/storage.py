@@ -46,8 +46,22 @@ def restore(record: Mapping[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
     """The labeller that a record is of; how it was trained is not kept."""
     if record.get("format") != _FORMAT or record.get("kind") not in kinds:
         raise FormatError(f"This is no {_FORMAT} of the kind {', '.join(kinds)}.")
-    parameters = {**record["parameters"], "prior": _read_prior(record["parameters"]["prior"])}
-    labeller = kinds[record["kind"]](**parameters)
+    try:
+        labeller = _read_labeller(record, kinds[record["kind"]])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"This {_FORMAT} is damaged: {error}.") from None
+    layout, num_features = labeller.layout_, len(labeller.vocabulary_.places)
+    is_whole = layout.num_weights == len(labeller.coefficients_) and np.isfinite(labeller.coefficients_).all()
+    is_whole &= len(layout.starts) == num_features + 1 and int(layout.starts[-1]) == len(layout.states)
+    for places, end in ((layout.states, layout.num_states), (layout.transitions, layout.num_states**2)):
+        is_whole &= bool(((places >= 0) & (places < end)).all())
+    if not is_whole:
+        raise FormatError(f"This {_FORMAT} is damaged: its weights are not those of its features and labels.")
+    return labeller
+
+
+def _read_labeller(record: Mapping[str, Any], kind: type[Any]) -> Any:
+    labeller = kind(**{**record["parameters"], "prior": _read_prior(record["parameters"]["prior"])})
     labeller.classes_ = tuple(_read_label(label) for label in record["labels"])
     labeller.vocabulary_ = Vocabulary.of(record["features"], record["columns"])
     labeller.layout_ = WeightLayout(
@@ -56,7 +70,7 @@ def restore(record: Mapping[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
         np.array(record["transitions"], dtype=np.int64),
         len(labeller.classes_) * labeller._latent,
     )
-    labeller.coefficients_ = np.array(record["weights"], dtype=float)
+    labeller.coefficients_ = np.array(record["weights"], dtype=float).reshape(-1)
     return labeller
 
 

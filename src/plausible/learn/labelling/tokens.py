@@ -15,6 +15,7 @@ from plausible.base.arrays import Codes, Floats, Ints, starts_of
 from plausible.base.records import shortened, shown
 from plausible.data.columns import frame_columns
 from plausible.data.factorizing import is_absent
+from plausible.data.times import Steps
 from plausible.errors import InvalidArgument, counted, suggestion
 
 #: One sequence: a list of dictionaries, of lists of texts or of texts; a matrix, dense or sparse; a data frame.
@@ -300,15 +301,12 @@ class FrameRows:
         columns = _columns(frame)
         if columns is None:
             raise InvalidArgument(f"sequence={sequence!r} names a column, but {shortened(frame)} is no data frame.")
-        groups: dict[Any, list[int]] = {}
-        for row, name in enumerate(_column(columns, sequence, "sequence")):
-            groups.setdefault(name, []).append(row)
-        if time is not None:
-            times = _column(columns, time, "time")
-            for rows in groups.values():
-                rows.sort(key=times.__getitem__)
+        marks = _column(columns, sequence, "sequence")
+        times = None if time is None else (time, _column(columns, time, "time"))
+        steps = Steps.read(len(marks), (sequence, marks), times, "ignore")
+        groups = [steps.rows[begin:end].tolist() for begin, end in pairwise(steps.starts)]
         rest = {name: column for name, column in columns.items() if name not in (sequence, time)}
-        return cls(rest, list(groups.values()))
+        return cls(rest, groups)
 
     def without(self, name: str) -> tuple[FrameRows, list[list[Any]]]:
         """All columns but one, and the cells of that by sequence."""

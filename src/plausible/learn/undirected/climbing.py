@@ -98,6 +98,8 @@ def climb(climbed: Climb[Any], optimizer: OptimizerLike, start: Begin, stops: St
     proximal = ProximalAscent.of(climbed) if is_proximal else None
     fresh = (proximal or climbed).init(start.state.point if isinstance(start, Run) else start)
     begin = _taken_up(fresh, start) if isinstance(start, Run) else Run(fresh)
+    if advice := getattr(climbed.objective, "advice", ""):
+        raise InvalidArgument(f"Nothing tells which way is up from the start. {advice}")
     if not np.isfinite(begin.state.value):
         raise InvalidArgument(
             "The objective is not finite at the start: a row of the data has a combination of states that the start "
@@ -143,10 +145,10 @@ def _step_of(climbed: Climb[Any], optimizer: OptimizerLike) -> Callable[[AscentS
         return _in_units(climbed, optimizer or OrthantWise(penalty))
     if optimizer == "newton":
         return lambda state: newton_step(climbed, state)
-    if optimizer in ("ips", "gis"):
+    if isinstance(optimizer, str) and optimizer in ("ips", "gis"):
         return Scaling.of(climbed, optimizer).step
-    if isinstance(optimizer, str) and optimizer not in _OPTIMIZERS:
-        raise InvalidArgument(f"{optimizer!r} is no optimizer.{suggestion(optimizer, _OPTIMIZERS)}")
+    if not isinstance(optimizer, Ascent) and optimizer not in (None, *_OPTIMIZERS):
+        raise InvalidArgument(f"{optimizer!r} is no optimizer.{suggestion(str(optimizer), _OPTIMIZERS)}")
     return _in_units(climbed, read_ascent(optimizer or "l-bfgs"))  # type: ignore[arg-type]
 
 

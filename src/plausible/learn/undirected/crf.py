@@ -22,14 +22,14 @@ from plausible.inference.engines import Engine, check_engine
 from plausible.learn.undirected.climbing import OptimizerLike, climb
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.ground import FieldForm
-from plausible.learn.undirected.infinite_weights import diverging_weights
 from plausible.learn.undirected.labelled_rows import LabelledRows, one_by_one
 from plausible.learn.undirected.learned_weights import LearnedWeights
 from plausible.learn.undirected.named_objectives import ObjectiveLike, read_objective
 from plausible.learn.undirected.objectives import Likelihood, Objective, ObjectiveMethod
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import PriorOfWeights, read_prior
-from plausible.learn.undirected.sample import Sample
+from plausible.learn.undirected.recession import Recession
+from plausible.learn.undirected.sample import Sample, columns_in
 from plausible.models import MarkovNetwork
 from plausible.search.ascent import AscentState
 from plausible.search.run import Run, Stops
@@ -46,12 +46,11 @@ class FieldFit(LearnedWeights):
     weights: Mapping[str, float]  # By name
     objective: float  # What was climbed, with the logarithm of the prior: a total over rows
     kind: str  # Whether that is "exact", a bound, or an "approximation" of what it is called
-    #: A combination of weights along which the likelihood rises for ever, as it separates labels: name -> share.
-    diverging: Mapping[str, float]
     run: Run[AscentState]  # The climb, from which `resume=` goes on
     _form: FieldForm = field(repr=False)
     _climb: Climb[Objective] = field(repr=False)
     _data: Sample = field(repr=False)
+    _recession: Recession = field(repr=False)
     _method: ObjectiveMethod = field(repr=False)
 
     @property
@@ -89,7 +88,10 @@ class FieldFit(LearnedWeights):
         names = list(self._form.targets)
         return {
             name: pd.DataFrame(
-                np.array([found[place] for place in range(number, len(design.variables), len(names))]),
+                np.reshape(
+                    [found[place] for place in range(number, len(design.variables), len(names))],
+                    (-1, self._form.targets[name].num_states),
+                ),
                 columns=list(self._form.targets[name].states),
                 index=_index_of(data),
             )
@@ -120,7 +122,7 @@ class FieldFit(LearnedWeights):
         It is infinite where there are no other labels, and nan where a label is missing.
         """
         table = self._table(data)
-        labels = self._form.labels(table).reshape(table.num_rows, -1)
+        labels = self._form.labels(table).reshape(table.num_rows, len(self._form.targets))
         known = np.flatnonzero((labels >= 0).all(axis=1))
         margins = np.full(table.num_rows, math.nan)
         if known.size:
@@ -165,12 +167,11 @@ class FieldFit(LearnedWeights):
         return pd.DataFrame({"weight": [design.names[place] for place in order], "adds": added[order]})
 
     def _table(self, data: TableLike) -> Table:
-        known = {**self._form.targets, **self._form.inputs}
-        table = Table.read(data)
-        stated = {name: variable for name, variable in known.items() if name in table.variables}
-        if missing := [name for name in self._form.inputs if name not in table.variables]:
+        columns, known = columns_in(data), {**self._form.targets, **self._form.inputs}
+        if missing := [name for name in self._form.inputs if name not in columns]:
             raise InvalidArgument(f"The data have no column {missing[0]!r}, which is an input of this field.")
-        return _refuse_weights(Table.read(data, stated))
+        stated = {name: variable for name, variable in known.items() if name in columns}
+        return _refuse_weights(Table.read(data, stated, columns=stated))
 
     def _ground(self, data: TableLike) -> tuple[Design, Floats]:
         return self._form.ground(self._table(data)), self.run.state.point
@@ -264,14 +265,20 @@ def learn_crf(
     [1, 0]
     """
     stops = Stops(tolerance, max_steps, time_limit, progress)
-    table = Table.read(data)
-    declared = {variable.name: variable for variable in variables if variable.name in table.variables}
-    table = _refuse_weights(Table.read(data, declared) if declared else table)
-    form = FieldForm.of(read_features(features), read_names("targets", targets), table.variables)
+    read, aims, columns = read_features(features), read_names("targets", targets), columns_in(data)
+    mentioned = dict.fromkeys([*aims, *(name for one in read for scope in one.scopes for name in scope)])
+    declared = {variable.name: variable for variable in variables if variable.name in columns}
+    wanted = [name for name in mentioned if name in columns]
+    table = _refuse_weights(Table.read(data, declared or None, columns=wanted or None))
+    form = FieldForm.of(read, aims, table.variables)
+    if lonely := [name for name in aims if not any(name in scope for one in read for scope in one.scopes)]:
+        raise InvalidArgument(f"The target {lonely[0]!r} is in no feature, so that nothing tells it: give it one.")
     design = form.ground(table)
     if not isinstance(engine, Optimizer):
         check_engine(engine, form.targets)
     penalty = read_prior(prior, design.names, design.groups, design.group_names)
+    if not table.num_rows:
+        raise InvalidArgument("There are no rows, so that nothing tells the weights.")
     sample = Sample(design, None, engine, budget, total=float(table.num_rows), _rows=(form.labels(table), np.ones(1)))
     method = read_objective(objective)
     climbed = Climb(method.on(sample), penalty)
@@ -280,10 +287,10 @@ def learn_crf(
         FrozenMapping(zip(design.names, run.state.point.tolist(), strict=True)),
         run.state.value + penalty.constant,
         climbed.objective.kind,
-        FrozenMapping(diverging_weights(climbed, sample)),
         run,
         form,
         climbed,
         sample,
+        Recession(climbed, sample, run.state.point),
         method,
     )

@@ -35,6 +35,13 @@ def _kind_of(found: Estimate | float) -> Kind:
     return "approximation"
 
 
+def _advice_of(found: Estimate | float) -> str:
+    """What to try where rounds ended before they settled; bounds hold at any time."""
+    if not isinstance(found, Estimate) or found.is_bound or found.info.converged or found.info.residual is None:
+        return ""
+    return found.info.advice
+
+
 class EnginePartition(Part):
     """log Z as an engine tells it, and the beliefs of that engine over each scope.
 
@@ -54,6 +61,11 @@ class EnginePartition(Part):
     def kind(self) -> Kind:
         """What the last estimate of log Z was."""
         return _kind_of(self._estimate)
+
+    @property
+    def advice(self) -> str:
+        """What to try where the engine has not settled."""
+        return _advice_of(self._estimate)
 
     def at(self, logs: Floats) -> tuple[float, Floats]:
         """log Z, and the beliefs over each scope, one after the other."""
@@ -91,6 +103,11 @@ class MessagePartition(Part):
     def kind(self) -> Kind:
         """What the last estimate of log Z was."""
         return _kind_of(self._estimate)
+
+    @property
+    def advice(self) -> str:
+        """What to try where the engine has not settled."""
+        return _advice_of(self._estimate)
 
     def at(self, logs: Floats) -> tuple[float, Floats]:
         """log Z, and the beliefs over each scope."""

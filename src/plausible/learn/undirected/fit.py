@@ -17,6 +17,7 @@ from plausible.learn.undirected.labelled_rows import LabelledRows
 from plausible.learn.undirected.learned_weights import LearnedWeights
 from plausible.learn.undirected.objectives import Objective, ObjectiveMethod, places_of
 from plausible.learn.undirected.penalized import Climb
+from plausible.learn.undirected.recession import Recession
 from plausible.learn.undirected.sample import Sample
 from plausible.models import MarkovNetwork
 from plausible.search.ascent import AscentState
@@ -38,15 +39,13 @@ class MarkovFit(LearnedWeights):
     objective: float  # What was climbed, with the logarithm of the prior: a total over rows
     kind: str  # Whether that is "exact", a "lower bound" or "upper bound" on it, or an "approximation"
     infinite: Mapping[str, float]  # The weights for which the likelihood has no finite best: name -> inf or -inf
-    #: A combination of weights along which the likelihood rises for ever, though each alone has a best: the features'
-    #: rows lie on a face of all that there could be. Name -> its share; empty where there is none.
-    diverging: Mapping[str, float]
     num_inferences: int  # How many inferences a step took
     #: The climb, from which `resume=` goes on: "converged" where the gradient vanished, "stuck" where no step leads
     #: higher, or a limit.
     run: Run[AscentState]
     _climb: Climb[Objective] = field(repr=False)
     _data: Sample = field(repr=False)
+    _recession: Recession = field(repr=False)
     _method: ObjectiveMethod = field(repr=False)
 
     def _row_variance(self) -> Floats:

@@ -128,6 +128,8 @@ class FieldForm:
             if (key, kind) not in cache:
                 cache[key, kind] = self._table(feature, scope, order, dict(zip(inputs, kind, strict=True)), first)
             tables.append(cache[key, kind])
+        if not tables:  # as there are no rows
+            tables.append((np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)))
         lengths = np.array([entries.size for entries, _, _ in tables])
         at = starts_of(lengths.tolist())[:-1]
         entries, weights, values = (np.concatenate(part) for part in zip(*tables, strict=True))

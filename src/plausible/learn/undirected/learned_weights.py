@@ -15,6 +15,8 @@ from plausible.learn.undirected.duality import duality_gap
 from plausible.learn.undirected.objectives import Objective, SteeredObjective
 from plausible.learn.undirected.other_steps import information_matrix, quotient_inverse
 from plausible.learn.undirected.penalized import Climb
+from plausible.learn.undirected.recession import Recession
+from plausible.learn.undirected.sample import Sample
 from plausible.search.ascent import AscentState
 from plausible.search.run import HasRun, Run
 
@@ -31,7 +33,7 @@ class LearnedWeights(HasRun):
     __slots__ = ()
 
     _told: ClassVar[tuple[str, ...]] = (
-        *("objective", "kind", "weights", "moment_gap", "duality_gap", "diverging"),
+        *("objective", "kind", "weights", "moment_gap", "duality_gap", "diverging", "has_maximum"),
         *HasRun._told,
     )
     _repr_html_ = html_of_print
@@ -40,9 +42,10 @@ class LearnedWeights(HasRun):
         weights: Mapping[str, float]
         objective: float
         kind: str
-        diverging: Mapping[str, float]
         run: Run[AscentState]
         _climb: Climb[Objective]
+        _data: Sample
+        _recession: Recession
 
         def _row_variance(self) -> Floats:
             """Σ_m w_m g_m g_mᵀ of the gradients of rows."""
@@ -69,6 +72,20 @@ class LearnedWeights(HasRun):
             return float(getattr(self.run.state, "gap", math.nan))
         return duality_gap(self._climb, self.run.state.point)
 
+    @property
+    def diverging(self) -> Mapping[str, float]:
+        """A combination of weights along which the objective rises for ever, though each alone may have a best.
+
+        Name -> its share; empty where none was found. It is looked for when it is first asked for: of the likelihood by
+        a clique tree, of complete rows or published means, and of the pseudolikelihood.
+        """
+        return self._recession.weights
+
+    @property
+    def has_maximum(self) -> bool | None:
+        """Whether the best weights are finite, but for those in `infinite`; None where that is not known."""
+        return self._recession.has_maximum
+
     def information(self) -> Floats:
         """Minus the Hessian of objective and prior at the weights: M Cov[f; f] for the likelihood of complete rows."""
         weights = self.run.state.point
@@ -87,9 +104,9 @@ class LearnedWeights(HasRun):
 
     def standard_errors(self) -> dict[str, float]:
         """The estimated standard error of each weight; nan for those at infinity, or on the way there."""
-        spread = np.sqrt(np.maximum(np.diag(self.covariance()), 0.0))
+        spread, endless = np.sqrt(np.maximum(np.diag(self.covariance()), 0.0)), self.diverging
         return {
-            name: float(error) if math.isfinite(weight) and name not in self.diverging else math.nan
+            name: float(error) if math.isfinite(weight) and name not in endless else math.nan
             for (name, weight), error in zip(self.weights.items(), spread, strict=True)
         }
 
@@ -112,10 +129,17 @@ class LearnedWeights(HasRun):
         likelihood = "" if math.isnan(data) else f"log-likelihood {data:.6g}, "
         ended = f"{self.stopped_by} after {counted(self.num_steps, 'step')}"
         yield f"{likelihood}objective {self.objective:.6g}{told}, {ended}, moment gap {self.moment_gap:.2g}"
-        if self.diverging:
-            largest = sorted(self.diverging, key=lambda name: -abs(self.diverging[name]))[:5]
-            shares = ", ".join(f"{name} {self.diverging[name]:+.3g}" for name in largest)
+        if self.stopped_by == "stuck" and self._data.engine is not None and self.kind != "exact":
+            yield (
+                "By what the engine tells no step leads higher, though the slope is not zero: its log Z jumps, or does "
+                "not settle, from here on. Try a stronger prior, or TreeReweightedBP(), whose bound has one maximum."
+            )
+        if endless := self.diverging:
+            largest = sorted(endless, key=lambda name: -abs(endless[name]))[:5]
+            shares = ", ".join(f"{name} {endless[name]:+.3g}" for name in largest)
             yield f"The likelihood rises for ever along {shares}: a prior gives finite weights."
+        elif self._recession.was_cut_short:
+            yield "Whether all weights have a finite best took too long to find out: a prior gives finite weights."
 
     def _weight_table(self) -> TextTable:
         names = sorted(self.weights, key=lambda name: -abs(self.weights[name]))[:_MOST_SHOWN]

@@ -31,13 +31,14 @@ from plausible.learn.undirected.climbing import OptimizerLike, climb, resumed
 from plausible.learn.undirected.closed_forms import chordal_logs, matched_logs
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.fit import MarkovFit
-from plausible.learn.undirected.infinite_weights import diverging_weights, settle_infinite
+from plausible.learn.undirected.infinite_weights import settle_infinite, tops_of_counts
 from plausible.learn.undirected.named_objectives import ObjectiveLike, read_objective
 from plausible.learn.undirected.objectives import Likelihood, Objective, ObjectiveMethod, SteeredObjective
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.priors import Penalty, PriorOfWeights, PseudoData, read_prior
 from plausible.learn.undirected.proportional_fitting import FittingState, fit_proportionally
-from plausible.learn.undirected.sample import Sample
+from plausible.learn.undirected.recession import Recession
+from plausible.learn.undirected.sample import Sample, columns_in
 from plausible.models import MarkovNetwork
 from plausible.models.features import Feature
 from plausible.search.ascent import AscentState
@@ -138,7 +139,7 @@ def learn_markov(
     if seen is not None:
         goal = _with_pseudo_data(source, goal, seen)
     elif source.is_complete and goal.has_limits:
-        design, infinite = settle_infinite(source.design, source.counts, penalty)
+        design, infinite = settle_infinite(source.design, tops_of_counts(source.counts), penalty)
         goal = replace(goal, design=design)
     climbed = Climb(goal, penalty)
     if seen is None and _has_closed_form(objective, source, penalty, engine, optimizer):
@@ -215,7 +216,7 @@ def read_sample(
     if isinstance(model, MarkovNetwork):
         declared = {**model.variables, **declared}
     features, names = _features(model)
-    statistics = _statistics(data, declared)
+    statistics = _statistics(data, declared, names)
     known = dict(statistics.variables)
     for name in names:
         if name not in known and name not in declared:
@@ -268,19 +269,18 @@ def _features(model: ModelLike) -> tuple[list[Feature], list[str]]:
     return features, list(dict.fromkeys(name for one in features for scope in one.scopes for name in scope))
 
 
-def _statistics(data: DataLike, declared: Mapping[str, Variable]) -> Statistics:
+def _statistics(data: DataLike, declared: Mapping[str, Variable], names: Iterable[str]) -> Statistics:
+    """The columns that a model mentions, with states as declared."""
     if isinstance(data, Statistics):
         return data
-    if isinstance(data, Mapping) or (not isinstance(data, Table) and hasattr(data, "columns")):
-        names = set(data if isinstance(data, Mapping) else data.columns)
-        return TableStatistics(Table.read(data, {name: one for name, one in declared.items() if name in names} or None))
     if isinstance(data, Stream) or is_in_pieces(data):
         stream = as_stream(data)
-        known = {name: variable for name, variable in declared.items() if name in stream.names}
-        return read_statistics(stream.read_with(variables={**stream.given, **known}))
-    columns = Table.read(data)
-    stated = {name: variable for name, variable in declared.items() if name in columns.variables}
-    return TableStatistics(Table.read(data, stated) if stated else columns)
+        given = {name: variable for name, variable in declared.items() if name in stream.names}
+        return read_statistics(stream.read_with(variables={**stream.given, **given}))
+    known = set(columns_in(data))
+    stated = {name: variable for name, variable in declared.items() if name in known}
+    wanted = [name for name in names if name in known] if known.union(declared).issuperset(names) else None
+    return TableStatistics(Table.read(data, stated or None, columns=wanted or None))
 
 
 def _has_closed_form(
@@ -367,11 +367,11 @@ def finished(
         run.state.value + climbed.penalty.constant,
         objective.kind,
         FrozenMapping(infinite),
-        FrozenMapping(diverging_weights(climbed, source)),
         objective.num_inferences,
         run,
         climbed,
         source,
+        Recession(climbed, source, point),
         method,
     )
 

@@ -32,22 +32,27 @@ class LocalPart(Part):
 class LocalPartitions(LocalPart):
     """Σ_m w_m Σ_j log Σ_{x_j} Π φ(x_j, others as in row m): what the pseudolikelihood subtracts."""
 
-    __slots__ = ("_rows", "_tables", "_targets", "_weights")
+    __slots__ = ("_tables", "_weights", "rows", "targets")
 
     def __init__(self, design: Design, rows: Codes, weights: Floats, targets: Sequence[int]) -> None:
-        self._rows, self._weights = rows, weights
+        self.rows, self._weights = rows, weights
         self._tables = _kernel_tables(design)
         held = np.diff(self._tables.holder_starts) > 0
-        self._targets = np.array([place for place in targets if held[place]], dtype=np.int64)
+        self.targets = np.array([place for place in targets if held[place]], dtype=np.int64)
         lonely = [place for place in targets if not held[place]]
         if lonely:
             name = list(design.variables)[lonely[0]]
             raise InvalidArgument(f"{name!r} is in no feature: give it one, such as Feature([{name!r}]).")
 
+    @property
+    def num_rivals(self) -> int:
+        """How many rows there are that differ from one of the data in one target."""
+        return len(self.rows) * int((self._tables.sizes[self.targets] - 1).sum())
+
     def at(self, logs: Floats) -> tuple[float, Floats]:
         """The sum, and the counts of entries that it expects."""
-        expected, sums = np.zeros(logs.size), np.empty(len(self._rows))
-        add_local_sums(self._tables, self._rows, self._weights, self._targets, logs, expected, sums)
+        expected, sums = np.zeros(logs.size), np.empty(len(self.rows))
+        add_local_sums(self._tables, self.rows, self._weights, self.targets, logs, expected, sums)
         return float(self._weights @ sums), expected
 
 

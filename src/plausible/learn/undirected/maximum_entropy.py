@@ -18,6 +18,7 @@ from plausible.inference.engines import Engine, check_engine
 from plausible.learn.undirected.climbing import OptimizerLike, climb
 from plausible.learn.undirected.design import Design, read_features
 from plausible.learn.undirected.fit import MarkovFit
+from plausible.learn.undirected.infinite_weights import settle_infinite, tops_of_means
 from plausible.learn.undirected.learning import finished, fitted_run
 from plausible.learn.undirected.objectives import Likelihood
 from plausible.learn.undirected.penalized import Climb
@@ -92,19 +93,20 @@ def maximum_entropy(
     wanted = _read_means(design, features, means)
     penalty = _read_slack(slack, design)
     is_fitting = optimizer == "ipf"
-    if penalty.is_none:
-        design = design.without(_extreme_entries(design, wanted)) if is_fitting else _possible(design, wanted)
+    if penalty.is_none and not is_fitting:
+        _refuse_contradictions(design, wanted)
+    design, infinite = settle_infinite(design, tops_of_means(wanted), penalty)
     sample = Sample(design, None, engine, budget, _means=wanted)
     climbed = Climb(Likelihood().on(sample), penalty)
     stops = Stops(tolerance, max_steps, time_limit, progress)
     if is_fitting:
         fitted = fit_proportionally(sample, stops)
         if not fitted.converged:  # as it never does where the means contradict each other
-            _possible(design, wanted)
+            _refuse_contradictions(design, wanted)
         run = fitted_run(climbed, fitted)
     else:
         run = climb(climbed, optimizer, np.zeros(design.num_weights) if resume is None else resume, stops)
-    return finished(sample, Likelihood(), climbed, run, {})
+    return finished(sample, Likelihood(), climbed, run, infinite)
 
 
 def _read_variables(variables: VariablesLike) -> dict[str, Variable]:
@@ -148,8 +150,8 @@ def _read_slack(slack: float | Mapping[str, float], design: Design) -> Penalty:
     return read_prior(priors or None, design.names, design.groups, design.group_names)
 
 
-def _possible(design: Design, wanted: Floats) -> Design:
-    """The design, without entries that no distribution with these means has; refuses means that none has.
+def _refuse_contradictions(design: Design, wanted: Floats) -> None:
+    """Refuse means that no distribution has.
 
     A linear program over all assignments, or where these are many over tables that agree on what they share, which
     finds most contradictions, but not all: a climb that does not end tells the rest.
@@ -178,7 +180,6 @@ def _possible(design: Design, wanted: Floats) -> Design:
         raise ModelContradicted(
             f"No distribution has these means: {told}. Mend them, or allow for it: slack={abs(missed).max():.2g}."
         )
-    return design.without(_extreme_entries(design, wanted))
 
 
 def _signs(num: int) -> Any:
@@ -225,14 +226,3 @@ def _agreements(design: Design) -> tuple[Any, Floats]:
                     totals.append(0.0)
             last[place] = (number, axis)
     return csr_array((values, (rows, columns)), shape=(len(totals), design.num_entries)), np.array(totals)
-
-
-def _extreme_entries(design: Design, wanted: Floats) -> Any:
-    """Entries of indicators whose published probability is zero."""
-    columns = design.matrix.tocsc()
-    ruled_out = np.zeros(design.num_entries, dtype=bool)
-    for weight in np.flatnonzero(np.abs(wanted) <= 0.0):
-        first, last = columns.indptr[weight], columns.indptr[weight + 1]
-        if (columns.data[first:last] > 0).all():
-            ruled_out[columns.indices[first:last]] = True
-    return ruled_out

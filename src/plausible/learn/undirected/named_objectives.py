@@ -41,7 +41,7 @@ def read_objective(objective: ObjectiveLike) -> ObjectiveMethod:
     """The objective that a name stands for."""
     if isinstance(objective, ObjectiveMethod):
         return objective
-    if objective not in OBJECTIVES:
+    if not isinstance(objective, str) or objective not in OBJECTIVES:
         known = [*OBJECTIVES, "pseudo-moment-matching"]  # which is a closed form, and climbs nothing
         raise InvalidArgument(f"{objective!r} is no objective.{suggestion(str(objective), known)}")
     return OBJECTIVES[objective]()

@@ -7,6 +7,7 @@ optimisers combine as they like.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ import numpy as np
 
 from plausible.base.arrays import Codes, Floats
 from plausible.base.options import check_number, read_blocks
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, suggestion
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.local_partitions import LocalPartitions
@@ -54,14 +56,24 @@ class Objective:
         return self.design.spreads
 
     def at(self, weights: Floats) -> tuple[float, Floats]:
-        """The value and the gradient."""
+        """The value and the gradient.
+
+        The value is -inf where an engine has not settled, or makes of it what no probability of rows can be, so that no
+        climb goes there.
+        """
         logs = self.design.logs(weights)
         value, gradient = float(self.linear @ weights), self.linear.copy()
         for factor, part in self.parts:
             found, entries = part.at(logs)
             value += factor * found
             gradient += factor * self.design.expected(entries)
-        return value, gradient
+        is_impossible = value > self.total * PROBABILITY_NOISE and not self.is_concave
+        return -math.inf if is_impossible or self.advice else value, gradient
+
+    @property
+    def advice(self) -> str:
+        """What to try where the last evaluation is not to be trusted; "" if it is."""
+        return " ".join(filter(None, (part.advice for _, part in self.parts)))
 
     @property
     def kind(self) -> str:

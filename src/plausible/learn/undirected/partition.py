@@ -56,6 +56,11 @@ class Part(ABC):
         """How many inferences an evaluation takes."""
         return 1
 
+    @property
+    def advice(self) -> str:
+        """What to try where the last evaluation is not to be trusted; "" if it is."""
+        return ""
+
 
 class TreePartition(Part):
     """log Z by a clique tree, compiled once: exact.

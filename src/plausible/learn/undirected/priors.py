@@ -304,7 +304,9 @@ def read_prior(prior: PriorOfWeights, names: Sequence[str], groups: Ints, group_
             is_meant = groups == list(group_names).index(name)
         else:
             known = [*names, *group_names]
-            raise InvalidArgument(f"prior= names {name!r}, which is no weight here.{suggestion(name, known)}")
+            raise InvalidArgument(
+                f"prior= names {name!r}, which is no weight here.{suggestion(name, dict.fromkeys(known))}"
+            )
         total = total.plus(_spread(part, groups, is_meant))
     return total
 

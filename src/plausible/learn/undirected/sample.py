@@ -8,7 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats, Ints
+from plausible.data.sources import open_columns
 from plausible.data.statistics import Statistics
+from plausible.data.table import Table, TableLike
 from plausible.errors import NotSupported
 from plausible.inference.budget import Budget
 from plausible.inference.engine_bases import Optimizer
@@ -24,6 +26,11 @@ from plausible.learn.undirected.partition import (
     different_rows,
 )
 from plausible.variables import Evidence
+
+
+def columns_in(data: TableLike) -> tuple[str, ...]:
+    """The names of the columns of data, which are not looked into."""
+    return tuple(data.variables if isinstance(data, Table) else open_columns(data).names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,6 +75,8 @@ class Task:
         variables = dict(statistics.variables)
         if not variables:
             raise InvalidArgument("The data have no columns: there is no structure to learn.")
+        if not statistics.total:
+            raise InvalidArgument("There are no rows, so that nothing tells which variables depend on each other.")
         must, never = _pairs(required, variables, "required"), _pairs(forbidden, variables, "forbidden")
         if both := must & never:
             raise InvalidArgument(f"The edge {' - '.join(sorted(next(iter(both))))} is both required and forbidden.")
