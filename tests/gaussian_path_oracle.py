@@ -14,18 +14,15 @@ def joint_moments(system, num_steps, inputs=None):
     A, Q, C, R, m, P, G, B, D = (np.asarray(system[name], dtype=float) for name in "AQCRmPGBD")
     d = len(A)
     u = np.zeros((num_steps, B.shape[1])) if inputs is None else inputs
-    means, maps, diffuse = [m], [[np.eye(d)]], [G]
+    means, diffuse = [m], [G]
+    maps = np.eye(num_steps * d)  # from the noises of all steps to the states
+    noises = np.kron(np.eye(num_steps), Q)
+    noises[:d, :d] = P
     for t in range(1, num_steps):
         means.append(A @ means[-1] + B @ u[t])
         diffuse.append(A @ diffuse[-1])
-        maps.append([A @ part for part in maps[-1]] + [np.eye(d)])
-    noises = [P] + [Q] * (num_steps - 1)
-    X = np.zeros((num_steps * d, num_steps * d))
-    for s in range(num_steps):
-        for t in range(num_steps):
-            X[s * d : s * d + d, t * d : t * d + d] = sum(
-                maps[s][k] @ noises[k] @ maps[t][k].T for k in range(min(s, t) + 1)
-            )
+        maps[t * d : t * d + d] += A @ maps[t * d - d : t * d]
+    X = maps @ noises @ maps.T
     big = np.kron(np.eye(num_steps), C)
     mean = np.concatenate(means) if num_steps else np.zeros(0)
     observed = big @ mean + (u @ D.T).ravel()

@@ -76,11 +76,10 @@ def test_nothing_is_told_of_a_column_with_a_state_of_its_own_in_each_row():
     assert not GTest(table).test("a", "b").is_reliable
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("sizes", "given"), [((15, 15), ""), ((70, 2), ""), ((40, 8), ""), ((6, 7), "z"), ((3, 4), "zw")]
 )
-def test_sparse_tables_are_judged_as_by_permutations_of_their_rows(kind, sizes, given):
+def test_sparse_tables_are_judged_as_by_permutations_of_their_rows(sizes, given):
     """Under independence, and with a tenth of the rows copied from x to y."""
     rng = np.random.default_rng(sum(sizes))
     columns = {name: rng.integers(0, size, 300) for name, size in zip("xyzw", (*sizes, 8, 6), strict=True)}
@@ -100,10 +99,11 @@ def test_sparse_tables_are_judged_as_by_permutations_of_their_rows(kind, sizes, 
             return found
 
         drawn = np.array([pearson(True) for _ in range(400)])
-        found = KINDS[kind](columns).test("x", "y", tuple(given))
-        assert found.is_reliable
-        assert found.statistic == pytest.approx(pearson(False))
-        assert found.p_value == pytest.approx(np.mean(drawn >= found.statistic - 1e-9), abs=0.08)
+        for kind in KINDS.values():
+            found = kind(columns).test("x", "y", tuple(given))
+            assert found.is_reliable
+            assert found.statistic == pytest.approx(pearson(False))
+            assert found.p_value == pytest.approx(np.mean(drawn >= found.statistic - 1e-9), abs=0.08)
 
 
 def test_numbers_and_many_states_are_rejected_at_the_level_under_independence():

@@ -114,12 +114,12 @@ def test_long_sequences_are_learned_approximately_and_said_to_be(engine):
     """Modes that differ much are found; the estimate that the fit tells is the model's own and never falls."""
     calm, wild = (pb.LinearDynamicalSystem(0.95, 1.0, noise, 0.1, 0.0, 1.0) for noise in (0.05, 9.0))
     truth = SwitchingLinearDynamicalSystem([0.5, 0.5], [[0.97, 0.03], [0.05, 0.95]], [calm, wild])
-    rows = truth.sample(300, seed=4)[["y1"]]
+    rows = truth.sample(150, seed=4)[["y1"]]
     start = SwitchingLinearDynamicalSystem(
         [0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]],
         [pb.LinearDynamicalSystem(0.8, 1.0, noise, 0.3, 0.0, 1.0) for noise in (0.3, 3.0)], engine=engine,
     )  # fmt: skip
-    fit = switching_system(rows, start=start, fixed=["observation"], max_steps=25)
+    fit = switching_system(rows, start=start, fixed=["observation"], max_steps=15)
     assert not fit.is_exact
     assert "estimate" in str(fit)
     assert np.diff(fit.trace).min() >= 0
