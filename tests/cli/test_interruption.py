@@ -56,7 +56,8 @@ def test_nothing_half_written_is_left(plausible, tmp_path, rows, monkeypatch, en
 def test_control_c_ends_a_running_program(tmp_path):
     """Exit code 130, one line, and the file that was being written is gone."""
     arguments = ["sample", "chain", "-n", "999999999", "-o", str(tmp_path / "x.csv")]
-    code = f"from plausible.cli import main; main({arguments!r})"
+    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # not so in the background
+    code = f"{heeded}; from plausible.cli import main; main({arguments!r})"
     running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         patience = time.monotonic() + 60

@@ -17,7 +17,7 @@ from plausible.graphs.classes import interventional_essential_graph
 
 @pytest.fixture(scope="module")
 def found():
-    return learn_cell_signalling(SignallingDesign(num_cells=150, num_samples=3, discretization="quantile"))
+    return learn_cell_signalling(SignallingDesign(num_cells=150, num_samples=2, discretization="quantile"))
 
 
 def test_design_has_eleven_molecules_nine_conditions_and_seven_targeted_experiments():

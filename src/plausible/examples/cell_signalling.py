@@ -131,7 +131,7 @@ def learn_cell_signalling(design: SignallingDesign | None = None) -> CellSignall
     of 600 cells, of which two are general. They found 17 arcs, 15 of them reported, with 3 missed and 1 reversed;
     10 undirected ones from the 1200 cells of general conditions; and worse results from populations.
 
-    >>> found = learn_cell_signalling(SignallingDesign(num_cells=50, num_samples=2))
+    >>> found = learn_cell_signalling(SignallingDesign(num_cells=50, num_samples=1))
     >>> found.experiments.counts.expected > found.observation.counts.expected
     True
     """

@@ -17,7 +17,7 @@ LOG_PRIORS = {
     pb.HyperbolicPrior(): lambda w: -np.log(np.cosh(w)),
 }
 #: Chains that are longer than the usual ones.
-LONG = ChainLengths(num_draws=1000, num_chains=2, burn_in=300, thin=2)
+LONG = ChainLengths(num_draws=600, num_chains=2, burn_in=200, thin=2)
 
 
 def agreements(letters="ABC"):
@@ -66,7 +66,7 @@ def test_answers_are_averaged_over_the_posterior():
     _, masses, joints, cells = posterior_on_a_grid(frame, pairs, LOG_PRIORS[pb.GaussianPrior(1.0)])
     predictive = masses @ joints
     wanted = [predictive[(cells[:, 0] == 1) & (cells[:, 2] == c)].sum() for c in (0, 1)]
-    answer = draws.query("C", {"A": 1}, max_draws=1000).values
+    answer = draws.query("C", {"A": 1}, max_draws=600).values
     assert answer == pytest.approx(np.array(wanted) / sum(wanted), abs=0.01)
     assert draws.query(["A", "C"]).values.sum() == pytest.approx(1.0)
 

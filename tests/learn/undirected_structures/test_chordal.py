@@ -1,5 +1,6 @@
 """Chordal graphs of bounded treewidth: moves, scores and optima against networkx and tables of the whole joint."""
 
+import functools
 import itertools
 import math
 
@@ -34,6 +35,9 @@ def chordal_graphs(names, max_treewidth):
             graph.add_nodes_from(names)
             if nx.is_chordal(graph) and max(map(len, nx.find_cliques(graph))) <= max_treewidth + 1:
                 yield graph
+
+
+all_chordal_graphs = functools.cache(lambda names, max_treewidth: tuple(chordal_graphs(names, max_treewidth)))
 
 
 def bic_of(frame, graph, num_states):
@@ -83,7 +87,7 @@ def test_with_treewidth_one_it_is_the_tree_of_greatest_likelihood():
 def test_moves_are_all_edges_that_leave_the_graph_chordal(seed):
     """Edges that may be added, and that may be taken away, are those that networkx finds by trying each."""
     rng, names = np.random.default_rng(seed), "ABCDEF"
-    graphs = list(chordal_graphs(names[:5], 3))
+    graphs = all_chordal_graphs(names[:5], 3)
     graph = nx.Graph(graphs[rng.integers(len(graphs))])
     graph.add_node("F")
     frame = coupled_rows(seed, 20, names)

@@ -77,7 +77,7 @@ def bootstrap(
     --------
     >>> import plausible as pb
     >>> frame = pb.examples.load("asia").sample(1000, seed=1)
-    >>> strengths = bootstrap(frame, num_samples=8).as_classes().strengths()
+    >>> strengths = bootstrap(frame, num_samples=4).as_classes().strengths()
     >>> strengths.strength("smoke", "bronc"), strengths.strength("asia", "smoke") < 0.5
     (1.0, True)
     """
