@@ -53,6 +53,7 @@ bench: .venv/installed-dev
 	$(BIN)/pip install --quiet -e ".[bench]"
 	$(BIN)/pip install --quiet --no-deps "dowhy>=0.14"  # it asks for an older SciPy than it needs
 	$(BIN)/python -m benchmarks
+	$(BIN)/python docs/make_benchmarks.py
 
 # The site, in build/site. It asks nothing of other hosts, and a link that leads nowhere ends the build.
 docs: .venv/installed-dev

@@ -117,7 +117,7 @@ def test_every_comparison_finds_its_numbers(benchmarks):
 def test_the_readme_tells_what_was_measured_last(benchmarks):
     """`python docs/make_benchmarks.py` writes its table."""
     (shown,) = benchmarks.IN_README.findall((PROJECT / "README.md").read_text(encoding="utf-8"))
-    assert shown == benchmarks.table_of_readme()
+    assert shown == benchmarks.table_of_readme(), "the table of the README is out of date: run docs/make_benchmarks.py"
 
 
 def test_tables_of_results_are_read_by_their_columns(benchmarks, tmp_path, monkeypatch):
