@@ -146,7 +146,8 @@ def _members(kind: type) -> Iterator[str]:
         bound = called if isinstance(member, staticmethod) else MethodType(called, kind)
         shown = f"`.{name}`" if is_value else _signature(f".{name}", bound)
         text = markdown_of(inspect.getdoc(_called(vars(owner)[name])) or "")
-        yield f"### {kind.__name__}.{name} {{ #{kind.__name__}.{name} }}\n\n{shown}\n\n{text}\n"
+        full = f"{kind.__name__}.{name}"
+        yield f"### {full} {{ #{full} data-toc-label='.{name}' }}\n\n{shown}\n\n{text}\n"
     for owner, names in inherited.items():
         link = "../" * _place_of(kind).count("/") + _place_of(owner)
         yield f"As [{owner.__name__}]({link}) has them: {', '.join(f'`{name}`' for name in names)}.\n"

@@ -50,5 +50,5 @@ def _statements(block: str) -> Iterator[tuple[str, str | None]]:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     for page in sorted(FOLDER.glob("*.md")):
-        if not sys.argv[1:] or page.stem in sys.argv[1:]:
-            print(f"{page.stem}: {run(page)} values as promised")  # noqa: T201
+        if (not sys.argv[1:] or page.stem in sys.argv[1:]) and (number := run(page)):
+            print(f"{page.stem}: {number} values as promised")  # noqa: T201

@@ -55,7 +55,7 @@ def _anchors(page: Path) -> set[str]:
     text = page.read_text(encoding="utf-8")
     heads = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
     plain = [re.sub(r"[^\w\s-]", "", head.replace("`", "").lower()) for head in heads]
-    return {re.sub(r"\s+", "-", head.strip()) for head in plain} | set(re.findall(r"\{ #([\w.-]+) \}", text))
+    return {re.sub(r"\s+", "-", head.strip()) for head in plain} | set(re.findall(r"\{ #([\w.-]+) ", text))
 
 
 def _broken(page: Path) -> list[str]:
