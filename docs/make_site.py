@@ -20,6 +20,7 @@ from typing import Any
 
 import make_benchmarks
 import make_reference
+import make_tour
 from docstrings import markdown_of
 from make_reference import EVERYDAY, ROOMS, call_of, first_paragraph, full_name, is_described, named, title_of
 
@@ -40,10 +41,18 @@ def write_sources(folder: Path = SOURCES) -> None:
     pages |= {"contributing.md": from_root("CONTRIBUTING.md"), "security.md": from_root("SECURITY.md")}
     pages |= {"benchmarks.md": make_benchmarks.page(), "reference.md": all_names(), "everyday.md": everyday()}
     pages |= {str(page.relative_to(DOCS)): _WIDE + page.read_text("utf-8") for page in DOCS.glob("coming_from/*.md")}
-    for file, text in {**pages, **reference_pages()}.items():
+    pages["pictures.md"] = (DOCS / "pictures.md").read_text("utf-8").replace(make_tour.TOUR.name, "tour.md")
+    pages |= {f"pictures/{chart.name}": darkened(chart.read_text("utf-8")) for chart in DOCS.glob("pictures/*.svg")}
+    for file, text in {**pages, **make_tour.tour(), **reference_pages()}.items():
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def darkened(svg: str) -> str:
+    """A picture for light and dark pages: charts know the light alone, so their colours are turned."""
+    turned = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.9) hue-rotate(180deg) } }"
+    return svg if "prefers-color-scheme" in svg else svg.replace("</defs>", f"<style>{turned}</style></defs>", 1)
 
 
 def from_root(file: str) -> str:

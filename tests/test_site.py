@@ -25,7 +25,7 @@ def maker():
     sys.path.insert(0, str(PROJECT / "docs"))
     yield import_module("make_site")
     sys.path.remove(str(PROJECT / "docs"))
-    for name in ("make_site", "make_reference", "make_benchmarks", "docstrings"):
+    for name in ("make_site", "make_reference", "make_benchmarks", "make_tour", "docstrings"):
         sys.modules.pop(name, None)
 
 
