@@ -276,7 +276,6 @@ FACTOR_HINTS = _page(
         "margMaxOut max_out": "Use factor.maximize(names).",
         "idxmax most_probable": "Use factor.argmax().",
         "copy": _NO_COPY,
-        "plot": "Use factor.to_series(), which pandas plots.",
     },
 )
 

@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
 
 #: What stands for a table: one, a frame, named columns, files, a matrix, or rows in pieces.
-TableLike: TypeAlias = (
-    "Table | Stream | IntoDataFrame | Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any] | str | Path] | str |"
-    " Path | NDArray[Any]"
-)
+FilesLike: TypeAlias = "str | Path | Sequence[Mapping[str, Any] | str | Path]"  # or rows one by one
+TableLike: TypeAlias = "Table | Stream | IntoDataFrame | Mapping[str, Sequence[Any]] | NDArray[Any] | FilesLike"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
