@@ -9,6 +9,7 @@ from plausible.io.files import load_diagram as load_diagram
 from plausible.io.files import load_markov_network as load_markov_network
 from plausible.io.files import load_network as load_network
 from plausible.io.files import parse as parse
+from plausible.io.files import parse_file as parse_file
 from plausible.io.files import save as save
 from plausible.io.files import to_text as to_text
 from plausible.io.formats import Format as Format

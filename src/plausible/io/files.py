@@ -8,12 +8,13 @@ import os
 import re
 import zlib
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 from plausible.base.method_names import keyword_hints
 from plausible.base.remedies import Argument, Call, Remedy
-from plausible.data.sources import write_whole
+from plausible.data.row_files import write_whole
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, suggestion
 from plausible.io import bif, dne, dsl, hugin, json_format, uai, xdsl, xmlbif
@@ -94,12 +95,25 @@ def load(path: PathLike, format: str | None = None, *, lenient: bool = False) ->
     ...     load(f"{folder}/coin.json.gz").cpd("coin")
     TableCPD(coin)
     """
-    chosen = _format(path, format, "load(path)", _IN_THE_PACKAGE)
-    if not Path(path).exists():
-        raise MissingFile.at(Path(path), (f"{ending}{packed}" for ending in _ENDINGS for packed in ("", ".gz")))
+    _format(path, format, "load(path)", _IN_THE_PACKAGE)
+    file = Path(path)
+    if not file.exists():
+        raise MissingFile.at(file, (f"{ending}{packed}" for ending in _ENDINGS for packed in ("", ".gz")))
+    if file.stat().st_size > MAX_BYTES:
+        raise FormatError(f"The file has more than {MAX_BYTES} bytes.", file=os.fspath(path))
+    return parse_file(file.read_bytes(), path, format, lenient=lenient)
+
+
+def parse_file(data: bytes, path: PathLike, format: str | None = None, *, lenient: bool = False) -> Loaded:
+    """The model in the bytes of a file, which is called `path` and need not be there; all else as for `load`.
+
+    >>> parse_file(b"MARKOV 1  2  1  1 0  2 0.5 1.5", "coin.uai").variables["0"].states
+    ('0', '1')
+    """
+    chosen = _format(path, format, "parse_file(data, path)")
     try:
         with reading(os.fspath(path)):
-            return parse(_decode(_read_bytes(Path(path))), chosen.name, lenient=lenient)
+            return parse(_decode(_unpacked(data, path)), chosen.name, lenient=lenient)
     except FormatError as error:
         raise error.in_file(os.fspath(path)) from None
 
@@ -227,21 +241,18 @@ def _format(path: PathLike, name: str | None, call: str, if_none: str = "") -> F
     )
 
 
-def _read_bytes(path: Path) -> bytes:
-    if path.suffix.lower() != ".gz":
-        if path.stat().st_size > MAX_BYTES:
-            raise FormatError(f"The file has more than {MAX_BYTES} bytes.")
-        return path.read_bytes()
-    limit = min(MAX_BYTES, max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size))
-    with path.open("rb") as stream:
-        try:
-            data = gzip.GzipFile(fileobj=stream).read(limit + 1)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise FormatError(f"This is no complete gzip file ({error}).") from None
-    if len(data) > limit:
+def _unpacked(data: bytes, path: PathLike) -> bytes:
+    if Path(path).suffix.lower() != ".gz":
+        return data
+    limit = min(MAX_BYTES, max(MAX_UNPACKED, MAX_RATIO * len(data)))
+    try:
+        unpacked = gzip.GzipFile(fileobj=BytesIO(data)).read(limit + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FormatError(f"This is no complete gzip file ({error}).") from None
+    if len(unpacked) > limit:
         remedies = [Remedy("unpack it first, if you trust it")] if limit < MAX_BYTES else []
         raise FormatError(f"The file unpacks to more than {limit} bytes.", remedies=remedies)
-    return data
+    return unpacked
 
 
 def _decode(data: bytes) -> str:
