@@ -13,6 +13,8 @@ from plausible.data.events import where as where
 from plausible.data.partitions import LocalPartitions as LocalPartitions
 from plausible.data.partitions import Partitions as Partitions
 from plausible.data.partitions import Piece as Piece
+from plausible.data.partitions import Share as Share
+from plausible.data.partitions import StreamPartitions as StreamPartitions
 from plausible.data.statistics import MomentStatistics as MomentStatistics
 from plausible.data.statistics import Request as Request
 from plausible.data.statistics import Statistics as Statistics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,14 +44,34 @@ class GatheredColumn:
 
     def add(self, cells: Values | Numbers, place: str) -> None:
         """The next batch."""
-        if cells.kind not in (NOTHING, self.kind):
-            if self.kind != NOTHING:
-                raise drift(self.name, (self.kind, self.place), (cells.kind, place))
-            self.kind, self.place = cells.kind, place
+        self._meet(cells.kind, place)
         if isinstance(cells, Numbers):
             self._add_numbers(cells.numbers, place)
         else:
-            self._add_values(cells)
+            self.num_known += int(np.count_nonzero(np.asarray(cells.places) >= 0))
+            self._is_typed = self._is_typed or cells.kind == CELLS or (cells.kind == "text" and cells.had_markers)
+            self._keep(cells.values)
+
+    def join(self, other: GatheredColumn) -> None:
+        """What another has held of the column, whose cells come after those of this one."""
+        self._meet(other.kind, other.place)
+        self.num_known += other.num_known
+        self._low, self._high = min(self._low, other._low), max(self._high, other._high)
+        self._has_fraction = self._has_fraction or other._has_fraction
+        self._is_typed = self._is_typed or other._is_typed
+        if self.kind == NUMBERS:
+            self._keep_whole(other._places)
+        else:
+            self._keep(list(other._places))
+        self._has_many_numbers = self._has_many_numbers or other._has_many_numbers
+        self._overflows = self._overflows or other._overflows
+
+    def _meet(self, kind: Kind, place: str) -> None:
+        """Refuse what is of another kind than all before."""
+        if kind not in (NOTHING, self.kind):
+            if self.kind != NOTHING:
+                raise drift(self.name, (self.kind, self.place), (kind, place))
+            self.kind, self.place = kind, place
 
     def _add_numbers(self, numbers: Floats, place: str) -> None:
         _refuse_infinite(self.name, numbers, place)
@@ -60,15 +80,18 @@ class GatheredColumn:
         if len(known):
             self._low, self._high = min(self._low, known.min()), max(self._high, known.max())
             self._has_fraction = self._has_fraction or bool((np.rint(known) != known).any())
-        if len(self._places) <= MOST_WHOLE_STATES and not self._has_fraction:
-            self._places |= dict.fromkeys(map(int, np.unique(known).tolist()))
+            if not self._has_fraction:
+                self._keep_whole(map(int, np.unique(known).tolist()))
 
-    def _add_values(self, cells: Values) -> None:
-        self.num_known += int(np.count_nonzero(np.asarray(cells.places) >= 0))
-        self._is_typed = self._is_typed or cells.kind == CELLS or (cells.kind == "text" and cells.had_markers)
+    def _keep_whole(self, numbers: Iterable[int]) -> None:
+        if len(self._places) <= MOST_WHOLE_STATES and not self._has_fraction:
+            self._places |= dict.fromkeys(numbers)
+
+    def _keep(self, values: Sequence[Any]) -> None:
+        """Values that were not seen before."""
         if self.kind == CELLS and not self._has_many_numbers:
-            self._has_many_numbers = self._are_many_numbers(cells.values)
-        for value in cells.values:
+            self._has_many_numbers = self._are_many_numbers(values)
+        for value in values:
             if value in self._places or is_absent(value) or (self._has_many_numbers and is_number(value)):
                 continue
             if len(self._places) >= MOST_VALUES:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
 
 from plausible.data.batches import Part
-from plausible.data.streams import EncodedRows, Stream, table_limit
+from plausible.data.streams import EncodedRows, FirstPass, Stream, table_limit
 from plausible.data.table import Table, table_of
 from plausible.data.table_statistics import TableStatistics
 from plausible.variables import Variable
@@ -62,6 +65,14 @@ class Piece:
         """The rows."""
         return self.statistics.table
 
+    def __sizeof__(self) -> int:
+        """How many bytes the rows take: those who keep pieces go by it."""
+        return self.table.codes.nbytes + self.table.numbers.nbytes
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the rows: what was kept is made again."""
+        return Piece, (self.statistics, self.first_row)
+
 
 class Partitions(ABC):
     """Where the pieces of some data are: the one thing that a way to compute has to tell.
@@ -94,7 +105,104 @@ class Partitions(ABC):
         return None
 
 
-class LocalPartitions(Partitions):
+class Share(NamedTuple):
+    """The rows of one part of a stream, which can be sent to whoever works on them."""
+
+    stream: Stream  # of this part alone, with its variables known
+    first_row: int  # of all, counted from 0
+
+    def pieces(self, num_threads: int = 1) -> Iterator[Piece]:
+        """They are read, in pieces."""
+        for piece in pieces_of(self.stream, self.stream.parts[0], num_threads):
+            piece.first_row += self.first_row
+            yield piece
+
+
+class StreamPartitions(Partitions):
+    """The pieces of a stream, whose parts are shared out: a subclass tells how, by one method.
+
+    What it tells is what a pool of processes, Ray or Spark do: some work on each of a list of things. Rows are read
+    again in each pass.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> class PoolPartitions(StreamPartitions):
+    ...     def __init__(self, stream, pool):
+    ...         super().__init__(stream)
+    ...         self._pool = pool
+    ...
+    ...     def spread(self, function, items):
+    ...         return self._pool.map(function, items)
+    >>> import pandas as pd, tempfile
+    >>> from plausible.data import PartitionedStatistics
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> for month in range(3):
+    ...     frame = pd.DataFrame({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]})
+    ...     frame.to_csv(f"{folder.name}/{month}.csv", index=False)
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     PartitionedStatistics(PoolPartitions(Stream(folder.name), pool)).counts("grass", ["rain"])
+    array([[3, 3],
+           [0, 3]])
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._shares: list[Share] | None = None
+
+    @abstractmethod
+    def spread(self, function: Callable[[Any], Answer], items: Sequence[Any]) -> Iterable[Answer]:
+        """What a function gives for each item, in their order; the function, items and answers can be pickled."""
+
+    @property
+    def stream(self) -> Stream:
+        """What is read."""
+        return self._stream
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        if not (self._stream.is_known or self._stream.is_told):
+            self._stream.told_by(self.spread(FirstPass.of, self._stream.each_part()))
+        return self._stream.variables
+
+    @property
+    def num_bytes(self) -> float:
+        return self._stream.num_bytes
+
+    @property
+    def facts(self) -> Facts | None:
+        if self._stream.given or self._stream.has_extras:
+            return None
+        names = self.variables
+        seen = self._stream.first_pass
+        missing = {name: seen.num_rows - seen.columns[name].num_known for name in names}
+        return Facts(seen.num_rows, float(seen.num_rows), {name: n for name, n in missing.items() if n}, {})
+
+    def with_variables(self, variables: Mapping[str, Variable]) -> StreamPartitions:
+        again = copy(self)
+        StreamPartitions.__init__(again, self._stream.read_with(variables={**self._stream.given, **variables}))
+        return again
+
+    def map(self, work: Callable[[Piece], Answer]) -> Iterator[Answer]:
+        for answers in self.spread(partial(_answers, work=work), self.shares):
+            yield from answers
+
+    @property
+    def shares(self) -> Sequence[Share]:
+        """The rows of each part, by known variables; they are counted first where nobody has."""
+        if self._shares is None:
+            streams = self._stream.each_part(self.variables)
+            rows = self._stream.rows_of_parts or [one.num_rows for one in self.spread(FirstPass.of, streams)]
+            self._shares = list(map(Share, streams, accumulate(rows, initial=0)))
+        return self._shares
+
+
+def _answers(share: Share, work: Callable[[Piece], Answer]) -> list[Answer]:
+    return [work(piece) for piece in share.pieces()]
+
+
+class LocalPartitions(StreamPartitions):
     """The pieces of a stream: in memory as far as they have room there, a byte a cell; others are read in each pass.
 
     Parameters
@@ -108,31 +216,18 @@ class LocalPartitions(Partitions):
     """
 
     def __init__(self, stream: Stream, max_bytes: float | None = None, num_threads: int = 2) -> None:
-        self._stream, self._num_threads = stream, num_threads
+        super().__init__(stream)
+        self._num_threads = num_threads
         self._max_bytes = table_limit() if max_bytes is None else max_bytes
         self._pieces: list[list[Piece]] = []  # by part, of the first parts, which are in memory
 
-    @property
-    def stream(self) -> Stream:
-        """What is read."""
-        return self._stream
-
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        return self._stream.variables
+    def spread(self, function: Callable[[Any], Answer], items: Sequence[Any]) -> Iterable[Answer]:
+        return map(function, items)
 
     @property
     def num_bytes(self) -> float:
         room = self._max_bytes / max(self._stream.table_bytes, 1)
-        return self._stream.num_bytes * max(1 - room, 0)
-
-    @property
-    def facts(self) -> Facts | None:
-        if self._stream.given or self._stream.has_extras:
-            return None
-        seen = self._stream.first_pass
-        missing = {name: seen.num_rows - column.num_known for name, column in seen.columns.items()}
-        return Facts(seen.num_rows, float(seen.num_rows), {name: n for name, n in missing.items() if n}, {})
+        return super().num_bytes * max(1 - room, 0)
 
     def with_variables(self, variables: Mapping[str, Variable]) -> LocalPartitions:
         stream = self._stream.read_with(variables={**self._stream.given, **variables})

@@ -106,6 +106,7 @@ def _constants(folders: Iterable[str]) -> dict[str, str]:
 
 
 def _of_file(path: Path, form: CSVFormat | None, constants: Mapping[str, str]) -> Sequence[Part]:
+    path = path.absolute()  # so that it is the same file for whoever works elsewhere
     name, parts = path.name.lower(), list[Part]()
     if name.endswith(PARQUET):
         parts += parquet_parts(path)

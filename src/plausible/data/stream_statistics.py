@@ -82,7 +82,9 @@ class PartitionedStatistics(Statistics):
         if all(self.variables[name] == variable for name, variable in known.items()):
             return self
         again = self._partitions.with_variables(known)
-        return super().with_variables(variables) if again is None else PartitionedStatistics(again)
+        if again is None:
+            return super().with_variables(variables)
+        return PartitionedStatistics(again, progress=self._progress)
 
     def each(self, work: Callable[[Piece], Any]) -> Iterable[Any]:
         """What some work gives for each piece, in order: one pass."""

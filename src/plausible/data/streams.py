@@ -36,10 +36,37 @@ class EncodedRows(NamedTuple):
 
 
 class FirstPass(NamedTuple):
-    """What one pass over all rows tells."""
+    """What one pass over rows tells."""
 
     columns: Mapping[str, GatheredColumn]  # of the variables that nobody named
-    num_rows: int
+    rows_of_parts: tuple[int, ...]  # how many rows each part has, of those that are chosen
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return sum(self.rows_of_parts)
+
+    @classmethod
+    def of(cls, stream: Stream) -> FirstPass:
+        """What the rows of a stream of one part tell."""
+        columns = {name: GatheredColumn(name) for name in stream.names if name not in stream.given}
+        num_rows = 0
+        for batch in stream.batches(stream.parts[0]):
+            for name, column in columns.items():
+                column.add(batch.columns[name], batch.place)
+            num_rows += batch.num_rows
+        return cls(columns, (num_rows,))
+
+    @classmethod
+    def joined(cls, passes: Iterable[FirstPass]) -> FirstPass:
+        """What passes over parts tell together, in their order."""
+        columns: dict[str, GatheredColumn] = {}
+        rows_of_parts: list[int] = []
+        for one in passes:
+            for name, column in one.columns.items():
+                columns.setdefault(name, GatheredColumn(name)).join(column)
+            rows_of_parts += one.rows_of_parts
+        return cls(columns, tuple(rows_of_parts))
 
 
 class Stream:
@@ -168,19 +195,26 @@ class Stream:
             new.__dict__["parts"] = self.parts
         return new
 
+    def each_part(self, known: Mapping[str, Variable] | None = None) -> list[Stream]:
+        """The stream of each part alone, which can be sent to whoever reads it, with more variables known."""
+        streams = []
+        for part in self.parts:
+            stream = self.read_with(variables={**self.given, **(known or {})}, columns=self.names)
+            stream._source, stream.__dict__["parts"] = part.place, [part]
+            streams.append(stream)
+        return streams
+
     @cached_property
     def first_pass(self) -> FirstPass:
         """What one pass over the data tells of columns that nobody named."""
-        columns = {name: GatheredColumn(name) for name in self.names if name not in self.given}
-        num_rows = 0
-        for part in self.parts:
-            for batch in self._batches(part):
-                for name, column in columns.items():
-                    column.add(batch.columns[name], batch.place)
-                num_rows += batch.num_rows
+        return self.told_by(map(FirstPass.of, self.each_part()))
+
+    def told_by(self, passes: Iterable[FirstPass]) -> FirstPass:
+        """What the first passes over all parts tell, in their order, whoever made them."""
+        self.__dict__["first_pass"] = told = FirstPass.joined(passes)
         if self._markers is None:
-            warn_of_missing_words(str(self._source), {name: column.texts for name, column in columns.items()})
-        return FirstPass(columns, num_rows)
+            warn_of_missing_words(str(self._source), {name: column.texts for name, column in told.columns.items()})
+        return told
 
     @cached_property
     def variables(self) -> dict[str, Variable]:
@@ -207,11 +241,22 @@ class Stream:
         return {name: why for name, why in doubts.items() if why}
 
     @property
+    def is_told(self) -> bool:
+        """Whether the first pass over the data was made."""
+        return "first_pass" in self.__dict__
+
+    @property
+    def rows_of_parts(self) -> Sequence[int] | None:
+        """How many rows of each part are chosen; `None` where nobody has counted them."""
+        if self.is_told:
+            return self.first_pass.rows_of_parts
+        are_counted = not self._where and all(part.is_counted for part in self.parts)
+        return [part.num_rows for part in self.parts] if are_counted else None
+
+    @property
     def counted_rows(self) -> int | None:
         """How many rows are chosen; `None` where nobody has counted them."""
-        if "first_pass" in self.__dict__:
-            return self.first_pass.num_rows
-        return None if self._where or not all(part.is_counted for part in self.parts) else self.num_rows
+        return None if self.rows_of_parts is None else sum(self.rows_of_parts)
 
     @property
     def num_rows(self) -> int:
@@ -233,14 +278,14 @@ class Stream:
     def encoded(self, part: Part) -> Iterator[EncodedRows]:
         """The rows of a part, some at a time."""
         variables = self.variables
-        for batch in self._batches(part):
+        for batch in self.batches(part):
             columns = {
                 name: encode(variable, batch.columns[name], batch.place, batch.first_row)
                 for name, variable in variables.items()
             }
             yield EncodedRows(columns, batch.num_rows, self._weights_of(batch), self._marks_of(batch))
 
-    def _batches(self, part: Part) -> Iterator[Batch]:
+    def batches(self, part: Part) -> Iterator[Batch]:
         """The batches of a part, with the rows that were chosen and without the values that mean missing."""
         for batch in part.batches(list(dict.fromkeys([*self.names, *self._others]))):
             if self._markers is not None:
