@@ -59,11 +59,32 @@ class Piece:
     statistics: TableStatistics
     first_row: int  # of all, counted from 0
     kept: dict[str, Any] = field(default_factory=dict)  # what work leaves for the next time, by its own names
+    #: How many bytes more may be left here: whoever holds pieces from pass to pass says so.
+    room: float = 0.0
+    _bytes: dict[str, float] = field(default_factory=dict, repr=False)  # of what is kept, by name
 
     @property
     def table(self) -> Table:
         """The rows."""
         return self.statistics.table
+
+    @property
+    def kept_bytes(self) -> float:
+        """How many bytes what is kept takes, by those who left it."""
+        return sum(self._bytes.values())
+
+    def room_for(self, name: str, num_bytes: float) -> bool:
+        """Whether so many bytes may be left under a name, in place of what is kept there."""
+        return num_bytes <= self.room + self._bytes.get(name, 0.0)
+
+    def keep(self, name: str, value: Any, num_bytes: float) -> None:
+        """Leave something for the next time, which takes so many bytes, where there is room for it."""
+        has_room = self.room_for(name, num_bytes)
+        self.kept.pop(name, None)
+        self.room += self._bytes.pop(name, 0.0)
+        if has_room:
+            self.kept[name], self._bytes[name] = value, num_bytes
+            self.room -= num_bytes
 
     def __sizeof__(self) -> int:
         """How many bytes the rows take: those who keep pieces go by it."""
@@ -210,7 +231,7 @@ class LocalPartitions(StreamPartitions):
     stream
         What is read.
     max_bytes
-        What pieces may take in memory; by default a quarter of what the machine has.
+        What pieces, and what is kept of them, may take in memory; by default a quarter of what the machine has.
     num_threads
         Of the counting.
     """
@@ -235,6 +256,7 @@ class LocalPartitions(StreamPartitions):
 
     def map(self, work: Callable[[Piece], Answer]) -> Iterator[Answer]:
         first_row, room = 0, self._max_bytes
+        spare = room - self._stream.table_bytes - sum(piece.kept_bytes for part in self._pieces for piece in part)
         for number, part in enumerate(self._stream.parts):
             is_new = number >= len(self._pieces)
             kept = list[Piece]() if is_new else self._pieces[number]
@@ -244,7 +266,11 @@ class LocalPartitions(StreamPartitions):
                 room -= piece.table.codes.nbytes + piece.table.numbers.nbytes
                 if is_new and room >= 0:
                     kept.append(piece)
-                yield work(piece)
+                piece.room = max(spare, 0.0) if room >= 0 else 0.0
+                spare -= piece.room
+                answer = work(piece)
+                spare += piece.room
+                yield answer
             if is_new and room >= 0 and number == len(self._pieces):
                 self._pieces.append(kept)
 
