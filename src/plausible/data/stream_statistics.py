@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -87,31 +87,27 @@ class PartitionedStatistics(Statistics):
         return PartitionedStatistics(again, progress=self._progress)
 
     def each(self, work: Callable[[Piece], Any]) -> Iterable[Any]:
-        """What some work gives for each piece, in order: one pass."""
+        """What some work gives for each piece, in order: one pass; for one without rows where there is none."""
         self._num_passes += 1
-        for number, answer in enumerate(self._partitions.map(work)):
+        number = 0
+        for number, answer in enumerate(self._partitions.map(work), 1):
             yield answer
-            if self._progress is not None and self._progress(number + 1):
+            if self._progress is not None and self._progress(number):
                 raise KeyboardInterrupt
+        if not number:
+            yield work(Piece(TableStatistics(_empty(self.variables)), 0))
 
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
         """For each request the counts of its families, by shape: one pass for all."""
         asked = list(requests)
         if not asked:
             return []
-        sums: list[list[Stack]] | None = None
-        for answer in self.each(partial(_counts, requests=asked)):
-            sums = answer if sums is None else [list(map(_added, a, b)) for a, b in zip(sums, answer, strict=True)]
-        if sums is None:  # no piece
-            return TableStatistics(_empty(self.variables)).counts_of(asked)
-        return sums
+        return reduce(_all_added, self.each(partial(_counts, requests=asked)))
 
     def moments_of(self, requests: Sequence[Request]) -> list[FamilyMoments]:
         """For the family of each request, by its joint states: weight, means and scatter, joined piece by piece."""
         asked = list(requests)
-        answers = list(self.each(partial(_moments, requests=asked))) or [
-            TableStatistics(_empty(self.variables)).moments_of(asked)
-        ]
+        answers = self.each(partial(_moments, requests=asked))
         return [joined_moments(parts, [1.0] * len(parts)) for parts in zip(*answers, strict=True)]
 
     def cost(self, requests: Sequence[Request]) -> RequestCost:
@@ -209,6 +205,10 @@ def _counts(piece: Piece, requests: Sequence[Request]) -> list[list[Stack]]:
 
 def _moments(piece: Piece, requests: Sequence[Request]) -> list[FamilyMoments]:
     return piece.statistics.moments_of(requests)
+
+
+def _all_added(first: list[list[Stack]], second: list[list[Stack]]) -> list[list[Stack]]:
+    return [list(map(_added, a, b)) for a, b in zip(first, second, strict=True)]
 
 
 def _added(first: Stack, second: Stack) -> Stack:
