@@ -94,8 +94,8 @@ def read_names(option: str, names: object) -> tuple[str, ...]:
     return listed
 
 
-def read_blocks(blocks: object) -> tuple[tuple[str, ...], ...] | None:
-    """Groups of names for `blocks=`, none of them in two; None stays None."""
+def read_groups(blocks: object) -> tuple[tuple[str, ...], ...] | None:
+    """Groups of names for `blocks=`, which may share some; None stays None."""
     if blocks is None:
         return None
     if isinstance(blocks, str) or not isinstance(blocks, Iterable):
@@ -108,8 +108,13 @@ def read_blocks(blocks: object) -> tuple[tuple[str, ...], ...] | None:
             raise InvalidArgument(
                 Argument("blocks"), f" takes groups of names, such as [['A', 'B']], but {block!r} is in no group."
             )
-    read = tuple(read_names("blocks", block) for block in listed)
-    names = [name for block in read for name in block]
+    return tuple(read_names("blocks", block) for block in listed)
+
+
+def read_blocks(blocks: object) -> tuple[tuple[str, ...], ...] | None:
+    """Groups of names for `blocks=`, none of them in two; None stays None."""
+    read = read_groups(blocks)
+    names = [name for block in read or () for name in block]
     if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise InvalidArgument(f"{repeated[0]!r} stands twice in ", Argument("blocks"), ": a variable has one block.")
     return read

@@ -244,6 +244,11 @@ def test_pseudolikelihood_is_the_sum_of_conditionals():
     assert read_objective(whole).on(source).at(point)[0] == pytest.approx(
         log_likelihood(features, variables, frame, point)
     )
+    blocks = [list(variables)[:2], list(variables)[1:], list(variables)]  # which share variables
+    one_by_one = [read_objective(pb.learn.CompositeLikelihood([block])).on(source).at(point) for block in blocks]
+    value, gradient = read_objective(pb.learn.CompositeLikelihood(blocks)).on(source).at(point)
+    assert value == pytest.approx(sum(each for each, _ in one_by_one))
+    np.testing.assert_allclose(gradient, sum(each for _, each in one_by_one), atol=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])

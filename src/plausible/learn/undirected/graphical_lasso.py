@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -193,19 +193,23 @@ def graphical_lasso(
     source = Source.read(data, covariance, num_rows)
     form = Form(read_weights(weights, source.names, diagonal), correlation)
     penalties = read_penalties(penalty, source, form)
+    is_choice = len(penalties) > 1
+    if choose == "ebic" and is_choice and not math.isfinite(source.num_rows):
+        raise InvalidArgument('choose="ebic" weighs edges against rows: say how many there were, by num_rows=.')
     clock = Clock.of(time_limit)
-    scores = [math.nan] * len(penalties)
-    if choose == "cross-validation" and len(penalties) > 1:
-        scores = _held_out(source, form, penalties, num_folds, seed, stops, clock)
-    solutions = _solved(source, form, penalties, stops, clock)
-    if choose == "ebic" and (len(penalties) > 1 or math.isfinite(source.num_rows)):
-        scores = [_extended_bic(source, solution) for solution in solutions]
-    path = tuple(
-        PenaltyPoint(one, _num_edges(found.precision), found.objective, found.duality_gap, score, found.precision)
-        for one, found, score in zip(penalties, solutions, scores, strict=False)
-    )
-    best = int(np.argmin([point.score for point in path])) if len(path) > 1 else 0
-    return _fitted(source, solutions[best], penalties[best], path)
+    is_by_rows = choose == "ebic" and math.isfinite(source.num_rows)
+    losses = [math.nan] * len(penalties)
+    if choose == "cross-validation" and is_choice:
+        losses = _held_out(source, form, penalties, num_folds, seed, stops, clock)
+    path, best = list[PenaltyPoint](), None
+    for one, loss, found in zip(penalties, losses, _solved(source, form, penalties, stops, clock), strict=False):
+        score = _extended_bic(source, found) if is_by_rows else loss
+        if best is None or score < best[0]:
+            best = score, one, found
+        edges = _num_edges(found.precision)
+        path.append(PenaltyPoint(one, edges, found.objective, found.duality_gap, score, found.precision))
+    assert best is not None  # there is at least one penalty
+    return _fitted(source, best[2], best[1], tuple(path))
 
 
 @keyword_hints
@@ -261,9 +265,9 @@ def covariance_selection(
     return _fitted(source, solution, 0.0, ())
 
 
-def _solved(source: Source, form: Form, penalties: Sequence[float], stops: Stops, clock: Clock) -> list[Solution]:
+def _solved(source: Source, form: Form, penalties: Sequence[float], stops: Stops, clock: Clock) -> Iterator[Solution]:
     """A solution for each penalty, each from the one before; fewer where the time is over."""
-    solutions: list[Solution] = []
+    found: Solution | None = None
     for penalty in penalties:
         problem = form.problem(source, penalty)
         for name, variance, own in zip(
@@ -273,16 +277,16 @@ def _solved(source: Source, form: Form, penalties: Sequence[float], stops: Stops
                 raise InvalidArgument(
                     f"{name!r} is constant: its precision would be infinite. Leave it out, or give diagonal=True."
                 )
-        solutions.append(solve(problem, stops, clock, solutions[-1] if solutions else None))
-        if solutions[-1].run.stopped_by == "unbounded":
+        found = solve(problem, stops, clock, found)
+        if found.run.stopped_by == "unbounded":
             raise InvalidArgument(
                 f"With penalty {penalty:g} the objective has no minimum: pairs that are not penalised have a singular "
                 "covariance, since columns follow from each other or there are fewer rows than variables. Give a "
                 "larger penalty, or weights above 0."
             )
-        if solutions[-1].run.stopped_by in ("time limit", "interrupted"):
+        yield found
+        if found.run.stopped_by in ("time limit", "interrupted"):
             break
-    return solutions
 
 
 def _log_likelihood(source: Source, solution: Solution) -> float:
@@ -291,8 +295,6 @@ def _log_likelihood(source: Source, solution: Solution) -> float:
 
 
 def _extended_bic(source: Source, solution: Solution) -> float:
-    if not math.isfinite(source.num_rows):
-        raise InvalidArgument('choose="ebic" weighs edges against rows: say how many there were, by num_rows=.')
     each = math.log(max(source.num_rows, 1.0)) + 2 * math.log(max(len(source.names), 1))
     return -2 * _log_likelihood(source, solution) + each * _num_edges(solution.precision)
 
@@ -317,8 +319,7 @@ def _held_out(
         learned, held = source.rows(folds != fold), source.rows(folds == fold)
         apart = held.mean - learned.mean
         around = replace(held, covariance=held.covariance + np.outer(apart, apart))
-        solutions = _solved(learned, form, penalties, stops, clock)
-        found = [-_log_likelihood(around, one) for one in solutions]
+        found = [-_log_likelihood(around, one) for one in _solved(learned, form, penalties, stops, clock)]
         losses += [*found, *[math.inf] * (len(penalties) - len(found))]
     return [float(loss) for loss in losses / source.num_rows]
 

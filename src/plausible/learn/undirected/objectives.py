@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats
-from plausible.base.options import check_number, read_blocks
+from plausible.base.options import check_number, read_groups
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, suggestion
 from plausible.learn.undirected.design import Design
@@ -235,8 +235,8 @@ class CompositeLikelihood(ObjectiveMethod):
     Parameters
     ----------
     blocks
-        Lists of names; by default the scope of each feature. One block of all variables makes it the likelihood, single
-        names the pseudolikelihood.
+        Lists of names, which may share some; by default the scope of each feature. One block of all variables makes it
+        the likelihood, single names the pseudolikelihood.
     """
 
     blocks: Sequence[Sequence[str]] | None = None
@@ -245,7 +245,7 @@ class CompositeLikelihood(ObjectiveMethod):
         """Σ_m log Z(row) - log Z(row without x_s) for each block."""
         data.refuse_missing("composite likelihood")
         design, (rows, weights) = data.design, data.rows
-        named = read_blocks(self.blocks)
+        named = read_groups(self.blocks)
         blocks = (
             [places_of(block, design, "blocks") for block in named] if named is not None else map(set, design.scopes)
         )
