@@ -236,3 +236,38 @@ def test_rows_that_differ_in_one_of_many_wide_columns_are_in_groups_of_their_own
     numbers, firsts = _numbered(list(rows.T))
     assert numbers.tolist() == expected
     assert firsts.tolist() == [expected.index(number) for number in range(len(places))]
+
+
+@pytest.mark.parametrize("hidden", [[0], [6], [1, 4], [0, 2, 5]])
+def test_rows_that_hide_the_same_variables_equal_the_full_product(hidden, monkeypatch):
+    """By looking entries up: totals, marginals and summed beliefs, of impossible rows too; and no messages are sent."""
+    scopes, sizes = ((0, 1, 2), (2, 3), (3, 4, 0), (5, 1, 4), (4,), (6,), (7, 0)), (3, 2, 4, 2, 3, 2, 3, 1)
+    tables = random_tables(scopes, sizes, 3, zeros=0.2)
+    product = full_product(scopes, tables, sizes)
+    rng = np.random.default_rng(len(hidden))
+    rows = np.column_stack([rng.integers(0, size, 600) for size in sizes]).astype(np.int32)
+    rows[:, hidden], weights = -1, rng.random(600)
+    program = compile_program(scopes, sizes)
+    log_totals, marginals, totals = expected(product, rows, hidden[-1], weights)
+    assert 0 < np.isneginf(log_totals).sum() < 600
+    monkeypatch.delattr(batch, "collect_rows")
+    answers = answer_rows(program, flat(tables), rows, target=hidden[-1])
+    np.testing.assert_allclose(answers.log_totals, log_totals, atol=1e-12)
+    np.testing.assert_allclose(answers.marginals, marginals, atol=1e-12)
+    prepared = batch.PreparedRows.of(program, rows)
+    for scale in (1.0, 2.0):  # the numbers change, where rows look does not
+        found = prepared.answer(flat([table * scale for table in tables]), weights)
+        np.testing.assert_allclose(found.log_totals, log_totals + len(scopes) * np.log(scale), atol=1e-12)
+        for position in range(program.num_cliques):
+            start = int(program.layout.cliques["table"][position])
+            summed = np.einsum(totals, list(range(len(sizes))), list(program.clique(position)))
+            np.testing.assert_allclose(found.totals[start : start + summed.size], summed.ravel(), atol=1e-10)
+
+
+def test_tiny_numbers_are_not_looked_up():
+    """Rows that hide the same variable, in tables whose products leave the range of floats: as one by one."""
+    scopes, sizes = ((0,), (0,), (0, 1)), (3, 3)
+    tables = [np.array([1.0, 1e-200, 0.0]), np.array([0.5, 1e-200, 1.0]), np.eye(3)]
+    rows = np.column_stack([np.full(600, -1), np.arange(600) % 3]).astype(np.int32)
+    found = answer_rows(compile_program(scopes, sizes), flat(tables), rows, weights=np.ones(600)).log_totals
+    np.testing.assert_allclose(found[:3], [np.log(0.5), -400 * np.log(10.0), -np.inf])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats, Ints, Positions
+from plausible.engine.hidden_columns import HiddenColumns, hidden_columns
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
 from plausible.kernels.jit import steady
@@ -19,6 +21,8 @@ from plausible.kernels.row_groups import group_rows
 from plausible.kernels.row_plan import RowPlan, plan_rows
 from plausible.kernels.rows import RowRun, collect_rows, distribute_rows, read_rows
 from plausible.kernels.tables import load
+
+Kept = TypeVar("Kept")
 
 #: Rows go in parts of sizes that do not depend on the number of threads, so that sums come out the same bit for bit:
 #: as many parts as this, of at least so many rows (rows of a part share messages), whose messages fit into so many
@@ -30,8 +34,8 @@ _MOST_MESSAGES = 2**24
 _SMALL_WORK = 2**18
 #: Rows run on slices of tables that are kept, where these have no more entries than this in all; else on blocks.
 _KEPT_ENTRIES = 2**23
-#: The groups of prepared rows are kept from run to run, where rows times nodes are no more than this.
-_KEPT_GROUPS = 2**26
+#: The groups of prepared rows, or where they look, are kept from run to run where they take no more bytes than this.
+_KEPT_BYTES = 2**28
 #: Entries of kept tables with smaller logarithms may have lost digits, or have become zero.
 _LOWEST_LOG = -690.0
 #: Stands for an entry that became zero but is not: rows to which it could matter are run again on logarithms.
@@ -91,7 +95,9 @@ class PreparedRows:
     target: int | None  # The variable whose marginals are wanted, or None
     plan: RowPlan | None  # The nodes that messages go through, where tables are kept; None where they are too large
     parts: tuple[slice, ...]  # Ranges of rows that go together
-    _groups: dict[int, Groups] = field(default_factory=dict, repr=False)  # by the first row of a part
+    hidden: Ints | None = None  # The variables that all rows hide, where these go without messages; see `HiddenColumns`
+    #: What is kept from run to run, by its kind and the first row of a part.
+    _kept: dict[tuple[type, int], Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, program: Program, rows: Codes, target: int | None = None) -> PreparedRows:
@@ -103,7 +109,8 @@ class PreparedRows:
         observed = np.count_nonzero(rows >= 0, axis=0) / max(1, len(rows))
         plan = plan_rows(program.layout, -1 if target is None else target, observed)
         most = _MOST_MESSAGES // int(plan.message_sizes.sum())
-        return cls(program, rows, target, plan, tuple(_parts(len(rows), most)))
+        hidden = hidden_columns(program, rows, target)
+        return cls(program, rows, target, plan, tuple(_parts(len(rows), most)), hidden)
 
     def answer(self, sources: Floats, weights: Floats | None = None, threads: int | None = None) -> RowAnswers:
         """Run the program for each row; see `answer_rows`."""
@@ -113,7 +120,7 @@ class PreparedRows:
         with ExitStack() as stack:
             stack.enter_context(steady(len(self.parts)))
             run_all = map if width == 1 else stack.enter_context(ThreadPoolExecutor(width)).map
-            run = job.one_by_one if job.kept is None else job.by_groups
+            run = job.way()
             for first in range(0, len(self.parts), width):  # no more sums at a time than threads: they are large
                 for part_totals in run_all(run, self.parts[first : first + width]):
                     if totals is not None:
@@ -139,7 +146,7 @@ class PreparedRows:
             tables[is_possible & (tables == 0.0)] = _VANISHED
         starts = np.append(program.layout.cliques["table"], program.num_entries)
         peaks = np.maximum(1.0, np.maximum.reduceat(tables, starts))  # products lose as much in small tables
-        return KeptTables(tables, peaks[np.searchsorted(starts, self.plan.tables)])
+        return KeptTables(tables, peaks[np.searchsorted(starts, self.plan.tables)], lowest > _LOWEST_LOG)
 
     def _products(self, workspace: Workspace) -> tuple[Floats, float]:
         """The factors' product in each clique's table, then a number one; and a lower bound on the logarithms."""
@@ -151,20 +158,33 @@ class PreparedRows:
     def groups(self, part: slice) -> Groups:
         """The groups of the rows of a part; kept, where all together are not too many."""
 
-        assert self.plan is not None
-        found = self._groups.get(part.start)
+        plan = self.plan
+        assert plan is not None
+        num_bytes = 4 * len(self.rows) * len(plan.parents)
+        return self._once(Groups, part, num_bytes, lambda: Groups(*group_rows(plan, self.rows[part])))
+
+    def columns(self, part: slice) -> HiddenColumns:
+        """Where the rows of a part look; kept likewise."""
+        hidden, rows = self.hidden, self.rows[part]
+        assert hidden is not None
+        num_bytes = 12 * len(self.rows) * self.program.num_cliques
+        return self._once(HiddenColumns, part, num_bytes, lambda: HiddenColumns.of(self.program, rows, hidden))
+
+    def _once(self, kind: type[Kept], part: slice, num_bytes: int, make: Callable[[], Kept]) -> Kept:
+        found: Kept | None = self._kept.get((kind, part.start))
         if found is None:
-            found = Groups(*group_rows(self.plan, self.rows[part]))
-            if len(self.rows) * len(self.plan.parents) <= _KEPT_GROUPS:
-                self._groups[part.start] = found
+            found = make()
+            if num_bytes <= _KEPT_BYTES:
+                self._kept[kind, part.start] = found
         return found
 
 
 class KeptTables(NamedTuple):
-    """The clique tables, then a number one; and the largest entry of each node's table, at least one."""
+    """The clique tables, then a number one."""
 
     tables: Floats
-    peaks: Floats
+    peaks: Floats  # The largest entry of each node's table, at least one
+    has_all_digits: bool  # Whether no entry became too small for a float
 
 
 class Groups(NamedTuple):
@@ -186,6 +206,13 @@ class _Job:
         self.log_totals = np.zeros(len(self.rows))
         self.marginals = np.zeros((len(self.rows), 0 if self.target is None else int(self.program.sizes[self.target])))
 
+    def way(self) -> Callable[[slice], Floats]:
+        """How to run a part."""
+        if self.kept is None:
+            return self.one_by_one
+        has_columns = self.prepared.hidden is not None and self.kept.has_all_digits
+        return self.by_states if has_columns else self.by_groups
+
     def by_groups(self, part: slice) -> Floats:
         """Run some rows on slices of kept tables; returns the sum of their beliefs."""
 
@@ -202,6 +229,18 @@ class _Job:
         if risky.any():
             self._run(part.start + np.flatnonzero(risky), Semiring.LOG_SUM, totals[:-1])
         return totals[:-1]
+
+    def by_states(self, part: slice) -> Floats:
+        """Run rows that hide the same variables on the entries that they look up; returns the sum of their beliefs."""
+        assert self.kept is not None
+        look_ups = self.prepared.columns(part)
+        found = look_ups.answer(self.kept.tables)
+        self.log_totals[part] = found.log_totals
+        if self.target is not None:
+            self.marginals[part] = look_ups.marginals(found.shares, self.target, self.marginals.shape[1])
+        if self.weights is None:
+            return self._no_totals(0)
+        return look_ups.totals(found, self.weights[part], self.program.num_entries)
 
     def _collected(self, plan: RowPlan, part: slice, kept: KeptTables) -> RowRun:
         """The messages of all groups of the rows of a part."""
