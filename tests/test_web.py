@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCES = sorted((ROOT / "web" / "src").iterdir())
+SOURCES = sorted(file for file in (ROOT / "web" / "src").rglob("*") if file.is_file())
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +24,14 @@ def maker():
 
 def test_what_is_built_is_of_these_sources(maker):
     """Neither the sources nor the built files have changed since `make web`."""
-    written = json.loads((maker.STATIC / "manifest.json").read_text(encoding="utf-8"))
+    written = json.loads((maker.ROOMS / "plotting" / "static" / "manifest.json").read_text(encoding="utf-8"))
     assert maker.manifest() == written, "web has changed: run make web, which needs node"
 
 
-def test_the_module_is_small(maker):
-    """Every widget sends it to its page."""
-    assert sum((maker.STATIC / name).stat().st_size for name in maker.BUILT) < 100_000
+@pytest.mark.parametrize(("folder", "most"), [("plotting/static", 100_000), ("studio/static", 300_000)])
+def test_pages_are_small(maker, folder, most):
+    """Every widget sends its module to its page."""
+    assert sum((maker.ROOMS / folder / name).stat().st_size for name in maker.BUILT[folder]) < most
 
 
 @pytest.mark.parametrize("file", SOURCES, ids=lambda file: file.name)
@@ -44,9 +45,10 @@ def test_names_are_only_ever_text(file):
 
 def test_nothing_is_asked_from_elsewhere(maker):
     """What the module names are name spaces of XML and the pages where Svelte describes its errors."""
-    named = set(re.findall(r"https?://([\w.]+)", (maker.STATIC / "widget.js").read_text(encoding="utf-8")))
-    assert named <= {"www.w3.org", "svelte.dev"}
-    assert re.findall(r"https?://|@import|url\(", (maker.STATIC / "widget.css").read_text(encoding="utf-8")) == []
+    for folder, (style, module) in maker.BUILT.items():
+        named = set(re.findall(r"https?://([\w.]+)", (maker.ROOMS / folder / module).read_text(encoding="utf-8")))
+        assert named <= {"www.w3.org", "svelte.dev"}
+        assert re.findall(r"https?://|@import|url\(", (maker.ROOMS / folder / style).read_text(encoding="utf-8")) == []
 
 
 def test_versions_are_exact_and_from_no_registry_in_particular():
@@ -62,7 +64,7 @@ def test_versions_are_exact_and_from_no_registry_in_particular():
 def test_libraries_within_the_module_are_named_with_their_licences(maker):
     """Of the version that is built in."""
     lock = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))["packages"]
-    notice = (maker.STATIC / "THIRD_PARTY.txt").read_text(encoding="utf-8")
+    notice = (maker.ROOMS / "plotting" / "static" / "THIRD_PARTY.txt").read_text(encoding="utf-8")
     for name, title in (("svelte", "Svelte"), ("clsx", "clsx")):
         assert f"{title} {lock[f'node_modules/{name}']['version']}\n" in notice
         assert lock[f"node_modules/{name}"]["license"] == "MIT"

@@ -1,4 +1,4 @@
-"""Write `manifest.json` beside the built files: hashes of what they are made from and of themselves.
+"""Write `manifest.json` beside the files built for notebooks: hashes of what they are made from and of themselves.
 
 `make web` runs it after building. A test compares, so that what is built is never older than what it is built from.
 """
@@ -10,11 +10,14 @@ from hashlib import sha256
 from pathlib import Path
 
 WEB = Path(__file__).resolve().parent
-STATIC = WEB.parent / "src" / "plausible" / "plotting" / "static"
+ROOMS = WEB.parent / "src" / "plausible"
 #: What the build depends on.
 _SOURCES = ("package.json", "package-lock.json", "svelte.config.js", "tsconfig.json", "vite.config.ts", "src/**/*")
-#: What the build makes.
-BUILT = ("widget.css", "widget.js")
+#: What the build makes, by the folder where it lies.
+BUILT = {
+    "plotting/static": ("widget.css", "widget.js"),
+    "studio/static": ("studio.css", "studio.js"),
+}
 
 
 def manifest() -> dict[str, object]:
@@ -24,7 +27,7 @@ def manifest() -> dict[str, object]:
         "sources": _hash(
             *(part for file in files for part in (file.relative_to(WEB).as_posix().encode(), _text(file)))
         ),
-        "built": {name: _hash(_text(STATIC / name)) for name in BUILT},
+        "built": {name: _hash(_text(ROOMS / folder / name)) for folder, names in BUILT.items() for name in names},
     }
 
 
@@ -38,4 +41,6 @@ def _hash(*parts: bytes) -> str:
 
 
 if __name__ == "__main__":
-    (STATIC / "manifest.json").write_text(json.dumps(manifest(), indent=2) + "\n", encoding="utf-8")
+    (ROOMS / "plotting" / "static" / "manifest.json").write_text(
+        json.dumps(manifest(), indent=2) + "\n", encoding="utf-8"
+    )

@@ -13,6 +13,7 @@ from plausible import learn as learn
 from plausible import models as models
 from plausible import plotting as plotting
 from plausible import search as search
+from plausible import studio as studio
 from plausible import utilities as utilities
 from plausible import variables as variables
 from plausible.cpds import ConditionalGaussianCPD as ConditionalGaussianCPD

@@ -2,8 +2,13 @@
 
 import { own } from "./scene";
 
-/** Positions of states; a number; or a finding that only Python can express, in words. */
-export type Finding = number[] | number | string;
+/** A weight for each state: of what was observed under it, or the belief to have in it. */
+export interface Weights {
+  kind: "likelihood" | "jeffrey";
+  weights: number[];
+}
+/** Positions of states, a number, or weights. */
+export type Finding = number[] | number | Weights;
 export type Findings = Record<string, Finding>;
 
 export interface Question {
@@ -30,6 +35,10 @@ export function cleared(question: Question): Question {
 
 export function withNumber(question: Question, name: string, value: number, gesture: Gesture): Question {
   return known(retracted(question, name), name, value, gesture === "set");
+}
+
+export function withWeights(question: Question, name: string, weights: Weights): Question {
+  return known(retracted(question, name), name, weights, false);
 }
 
 /** After a gesture on a state, which is retracted where it says what is known already. */

@@ -38,8 +38,8 @@ test("numbers are seen or set; all can be retracted", () => {
   expect(cleared({ evidence: { X: [1] }, do: { Y: [0] }, focus: ["X"] })).toEqual({ ...NOTHING, focus: ["X"] });
 });
 
-test("a finding that only Python can express gives way to a click", () => {
-  const soft: Question = { ...NOTHING, evidence: { X: "likelihood([0.8, 0.1])" } };
+test("weights give way to a click", () => {
+  const soft: Question = { ...NOTHING, evidence: { X: { kind: "likelihood", weights: [0.8, 0.1] } } };
   expect(after(soft, "X", 0, 2, "see").evidence).toEqual({ X: [0] });
 });
 

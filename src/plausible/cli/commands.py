@@ -116,6 +116,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "Compare two networks, edge by edge and by their numbers.", ("model", "model"), "graph_questions"
         ),
         "convert": Command("Convert a model to another file format.", ("model", "file"), "show"),
+        "studio": Command("Open a page in the browser, in which to play with a model.", ("model",)),
         "compile": Command("Compile all inner loops now, so that nothing waits later."),
         "demo": Command("Load a bundled network and answer a few questions.", (), "show"),
         "pictures": Command("Denoise and segment pictures by several engines.", ("file",), "show"),

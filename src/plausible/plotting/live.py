@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from plausible.base.records import format_number, one_line
-from plausible.errors import NotSupported, PlausibleError, UnknownVariable
+from plausible.errors import InvalidEvidence, NotSupported, PlausibleError, UnknownVariable, shortened
 from plausible.factors import Factor
 from plausible.plotting.models import Beliefs, beliefs_of, finding_text, spread_of
 from plausible.plotting.nodes import percentage, spread_text
 from plausible.plotting.scenes import Scene, Subject
 from plausible.variables import Variable
-from plausible.variables.evidence import findings_of, read_findings, settings_of
+from plausible.variables.evidence import Jeffrey, Likelihood, findings_of, read_findings, settings_of
+
+#: The kinds of soft findings, as pages call them.
+_SOFT = {"likelihood": Likelihood, "jeffrey": Jeffrey}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,9 @@ class Live:
             told, states = self._told(evidence, do)
             return Answer(states, "", {**data, **told, "message": ""})
         except PlausibleError as error:
-            return Answer({}, str(error), {**data, "beliefs": {}, "lines": {}, "facts": [], "message": str(error)})
+            nothing: dict[str, Any] = {"beliefs": {}, "lines": {}, "facts": []}
+            data |= nothing | {"message": str(error), "problem": type(error).__name__}
+            return Answer({}, str(error), data)
 
     def _told(self, evidence: Mapping[str, Any], do: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Factor]]:
         question = {"evidence": evidence, **({"do": do} if do else {})}
@@ -136,35 +141,41 @@ def checked_settings(subject: Subject, do: Any) -> dict[str, Any]:
 
 
 def to_page(subject: Subject, findings: Mapping[str, Any]) -> dict[str, Any]:
-    """Findings as a page tells them: a list of positions of states, a number, or a text for all else."""
+    """Findings as a page tells them: a list of positions of states, a number, or a weight for each state."""
     variables = subject.model.variables
     return {name: _to_page(variables[name], finding) for name, finding in findings.items()}
 
 
 def _to_page(variable: Variable, finding: Any) -> Any:
+    if isinstance(finding, (Likelihood, Jeffrey)):
+        return {"kind": type(finding).__name__.lower(), "weights": finding.vector(variable).tolist()}
     if variable.is_continuous:
         return float(finding)
     if variable.has_state(finding):
         return [variable.index(finding)]
-    if _is_several(finding):
-        return sorted(variable.index(state) for state in finding)
-    return finding_text(finding)
+    return sorted(variable.index(state) for state in finding)
 
 
-def from_page(subject: Subject, told: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:
-    """Findings that a page tells; a text stands for a finding of now, which stays as it is."""
-    found = {}
-    for name, value in told.items():
-        if name not in subject.model.variables:
-            raise UnknownVariable.named(name, subject.model.variables, subject.place)
-        if isinstance(value, str):
-            found[name] = present[name]
-        elif isinstance(value, list):
-            states = [subject.model.variables[name].states[place] for place in value]
-            found[name] = states[0] if len(states) == 1 else states
-        else:
-            found[name] = float(value)
-    return found
+def from_page(subject: Subject, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Findings that a page tells."""
+    variables = subject.model.variables
+    for name in told:
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, subject.place)
+    return {name: _from_page(variables[name], value) for name, value in told.items()}
+
+
+def _from_page(variable: Variable, value: Any) -> Any:
+    if isinstance(value, Mapping) and value.get("kind") in _SOFT and isinstance(value.get("weights"), list):
+        return _SOFT[value["kind"]](value["weights"])
+    if isinstance(value, list) and not variable.is_continuous:
+        if not value or not all(isinstance(place, int) and 0 <= place < variable.num_states for place in value):
+            raise InvalidEvidence(f"{variable.name!r} has {variable.num_states} states: {value} names none of them.")
+        states = [variable.states[place] for place in value]
+        return states[0] if len(states) == 1 else states
+    if isinstance(value, (int, float)) and variable.is_continuous:
+        return float(value)
+    raise InvalidEvidence(f"{shortened(value)} is no finding on {variable.name!r}.")
 
 
 def _listed(

@@ -23,11 +23,11 @@ def _evidence_out(evidence: dict[str, Any], widget: BeliefWidget) -> dict[str, A
 
 
 def _evidence_in(told: dict[str, Any], widget: BeliefWidget) -> dict[str, Any]:
-    return from_page(widget.subject, told, widget.evidence)
+    return from_page(widget.subject, told)
 
 
 def _do_in(told: dict[str, Any], widget: BeliefWidget) -> dict[str, Any]:
-    return from_page(widget.subject, told, widget.do)
+    return from_page(widget.subject, told)
 
 
 class BeliefWidget(anywidget.AnyWidget):

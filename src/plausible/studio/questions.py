@@ -1,0 +1,31 @@
+"""What a page may ask, by name: one place that says which function answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from plausible.studio import files, seeing
+from plausible.studio.asked import Asked
+from plausible.studio.desk import Desk
+
+
+class Question(NamedTuple):
+    """A question of pages."""
+
+    answer: Callable[[Desk, Asked], dict[str, Any]]
+    #: Whether a page that asks it again no longer wants the answer to the question before.
+    is_newest_only: bool = True
+
+
+QUESTIONS: Final[Mapping[str, Question]] = {
+    "examples": Question(seeing.list_examples),
+    "open-example": Question(seeing.open_example),
+    "opened": Question(seeing.opened),
+    "outline": Question(seeing.outline),
+    "scene": Question(seeing.scene),
+    "beliefs": Question(seeing.beliefs),
+    "picture": Question(seeing.picture),
+    "formats": Question(files.formats),
+    "save": Question(files.save),
+}

@@ -1,0 +1,174 @@
+"""The server: the page and its files, questions, files that are dropped; on this machine only."""
+
+from __future__ import annotations
+
+import json
+import socket
+import webbrowser
+from asyncio import CancelledError, wrap_future
+from collections.abc import Callable
+from importlib import resources
+from secrets import token_urlsafe
+from threading import Timer
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from plausible.base.records import to_plain
+from plausible.errors import InvalidArgument, PlausibleError
+from plausible.studio.asked import Asked
+from plausible.studio.desk import Desk
+from plausible.studio.files import opened, opened_rows
+from plausible.studio.guard import Guard
+from plausible.studio.questions import QUESTIONS
+from plausible.studio.seeing import told_of
+from plausible.studio.workers import Worker
+
+#: The page's own files: what they are called, and what browsers take them for.
+_PAGE = {
+    "/": ("index.html", "text/html"),
+    "/studio.js": ("studio.js", "text/javascript"),
+    "/studio.css": ("studio.css", "text/css"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+}
+#: How many bytes a question, the file of a model and the file of rows may have.
+MOST_ASKED, MOST_IN_MODEL, MOST_IN_ROWS = 2**22, 2**26, 2**28
+
+
+class Studio:
+    """What answers the requests of pages."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._files = Worker()  # reads files and answers what is asked of no model
+
+    def routes(self) -> list[Route]:
+        """Address -> what answers there."""
+        return [
+            *(Route(address, _file_page(*file)) for address, file in _PAGE.items()),
+            Route("/ask", self.ask, methods=["POST"]),
+            Route("/open", self.open, methods=["POST"]),
+            Route("/rows", self.rows, methods=["POST"]),
+        ]
+
+    async def ask(self, request: Request) -> Response:
+        """Answer a question: a JSON object with `question`, mostly `model`, and what else the question has."""
+        asked = Asked(_object(await body_within(request, MOST_ASKED)))
+        try:
+            name = asked.text("question")
+            if name not in QUESTIONS:
+                raise InvalidArgument(f"{name!r} is no question that this server knows.")
+            question = QUESTIONS[name]
+            worker = self.desk.version(asked.text("model")).worker if asked.has("model") else self._files
+        except PlausibleError as error:
+            return _refused(error)
+        kind = (asked.text("page", ""), name) if question.is_newest_only else None
+        return await _answered(worker, lambda: question.answer(self.desk, asked), kind)
+
+    async def open(self, request: Request) -> Response:
+        """Open the file of a model, which is the body; its name is in the address."""
+        data, name = await body_within(request, MOST_IN_MODEL), request.query_params.get("name", "")
+        return await _answered(self._files, lambda: told_of(opened(self.desk, data, name)))
+
+    async def rows(self, request: Request) -> Response:
+        """Open a file of rows, which is the body; its name is in the address."""
+        data, name = await body_within(request, MOST_IN_ROWS), request.query_params.get("name", "")
+        return await _answered(self._files, lambda: {"table": opened_rows(self.desk, data, name)})
+
+
+async def _answered(worker: Worker, work: Callable[[], Any], kind: Any = None) -> Response:
+    """What a worker makes of a question: an answer, an error in words, or nothing where a newer one came."""
+    try:
+        answer = await wrap_future(worker.ask(work, kind))
+    except CancelledError:
+        return JSONResponse({"superseded": True}, 409)
+    except PlausibleError as error:
+        return _refused(error)
+    except MemoryError:
+        return JSONResponse({"error": {"message": "There is not enough memory for this.", "kind": "TooLarge"}}, 422)
+    except Exception:  # noqa: BLE001 - the page gets no traceback, and the server lives
+        message = "Something went wrong here that should not. The model is as it was."
+        return JSONResponse({"error": {"message": message, "kind": "Fault"}}, 500)
+    return JSONResponse({"answer": to_plain(answer)})
+
+
+def _refused(error: PlausibleError) -> Response:
+    return JSONResponse({"error": {"message": str(error), "kind": type(error).__name__}}, 422)
+
+
+async def body_within(request: Request, limit: int) -> bytes:
+    """The body of a request, which is refused as soon as it is longer than it may be."""
+    parts, size = [], 0
+    if int(request.headers.get("content-length") or 0) > limit:
+        raise HTTPException(413, f"More than {limit} bytes.")
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise HTTPException(413, f"More than {limit} bytes.")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise HTTPException(400, "A question is a JSON object.")
+    return told
+
+
+def _file_page(name: str, kind: str) -> Callable[[Request], Response]:
+    def page(request: Request) -> Response:
+        text = resources.files("plausible.studio").joinpath("static", name).read_bytes()
+        return Response(text, media_type=kind)
+
+    return page
+
+
+def _told_plainly(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    detail = error.detail if isinstance(error, HTTPException) else "Something went wrong here that should not."
+    return JSONResponse({"error": {"message": detail, "kind": "Refused"}}, status)
+
+
+def application(desk: Desk, token: str, port: int) -> Any:
+    """The studio as an ASGI application."""
+    routes = Studio(desk).routes()
+    return Guard(Starlette(routes=routes, exception_handlers={HTTPException: _told_plainly}), token, port)
+
+
+def listen(desk: Desk, port: int, announce: Callable[[str], object], opens_browser: bool) -> None:
+    """Serve the page until Ctrl-C; `announce` is called with its address, which ends with the token."""
+    listening = _listening(port)
+    port = listening.getsockname()[1]
+    token = token_urlsafe(24)
+    address = f"http://127.0.0.1:{port}/#{token}"
+    config = uvicorn.Config(
+        application(desk, token, port),
+        log_level="error",
+        access_log=False,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+    )
+    announce(address)
+    if opens_browser:
+        Timer(0.3, webbrowser.open, [address]).start()
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(port: int) -> socket.socket:
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        raise InvalidArgument(f"Port {port} can't be listened to ({error}). Use another one, or 0 for any.") from None
+    return found

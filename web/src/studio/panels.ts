@@ -1,0 +1,14 @@
+// What the right side of the page offers, in order; each for the kinds of models that it is about.
+
+import type { Component } from "svelte";
+import type { Outline, Session } from "./session.svelte";
+
+export interface Panel {
+  name: string;
+  /** What it is for, in a few words. */
+  title: string;
+  fits: (outline: Outline) => boolean;
+  view: Component<{ session: Session }>;
+}
+
+export const PANELS: Panel[] = [];

@@ -1,0 +1,9 @@
+// The page.
+
+import { mount } from "svelte";
+import Studio from "./Studio.svelte";
+import { Server, tokenOf } from "./server";
+import { Session } from "./session.svelte";
+
+const server = new Server(tokenOf(location, sessionStorage));
+mount(Studio, { target: document.body, props: { session: new Session(server) } });
