@@ -25,10 +25,11 @@ from plausible.kernels.tables import load
 Kept = TypeVar("Kept")
 
 #: Rows go in parts of sizes that do not depend on the number of threads, so that sums come out the same bit for bit:
-#: as many parts as this, of at least so many rows (rows of a part share messages), whose messages fit into so many
-#: numbers.
+#: as many parts as this, of at least so many rows (rows of a part share messages; where there are none, larger parts
+#: cost less), whose messages fit into so many numbers.
 _NUM_PARTS = 8
 _FEWEST_ROWS = 512
+_FEWEST_LOOKING_UP = 8192
 _MOST_MESSAGES = 2**24
 #: Where the messages of all rows together have no more numbers, one thread does it all: to start others takes longer.
 _SMALL_WORK = 2**18
@@ -79,9 +80,9 @@ def answer_rows(
     return PreparedRows.of(program, rows, target).answer(sources, weights, threads)
 
 
-def _parts(num_rows: int, most: int) -> list[slice]:
+def _parts(num_rows: int, most: int, fewest: int = _FEWEST_ROWS) -> list[slice]:
     """Ranges of at most so many rows."""
-    size = max(1, min(most, max(_FEWEST_ROWS, -(-num_rows // _NUM_PARTS))))
+    size = max(1, min(most, max(fewest, -(-num_rows // _NUM_PARTS))))
     starts = [*range(0, num_rows, size), num_rows]
     return [slice(first, last) for first, last in pairwise(starts)]
 
@@ -110,7 +111,8 @@ class PreparedRows:
         plan = plan_rows(program.layout, -1 if target is None else target, observed)
         most = _MOST_MESSAGES // int(plan.message_sizes.sum())
         hidden = hidden_columns(program, rows, target)
-        return cls(program, rows, target, plan, tuple(_parts(len(rows), most)), hidden)
+        fewest = _FEWEST_ROWS if hidden is None else _FEWEST_LOOKING_UP
+        return cls(program, rows, target, plan, tuple(_parts(len(rows), most, fewest)), hidden)
 
     def answer(self, sources: Floats, weights: Floats | None = None, threads: int | None = None) -> RowAnswers:
         """Run the program for each row; see `answer_rows`."""

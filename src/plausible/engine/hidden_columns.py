@@ -16,7 +16,7 @@ from plausible.base.arrays import Codes, Floats, Ints, starts_of
 from plausible.engine.program import Program
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array, csr_array
 
 #: More joint states than these are left to messages, which sum out one hidden variable at a time.
 _MOST_STATES = 64
@@ -43,6 +43,7 @@ class _LookUps(NamedTuple):
     """Entries of the tables of some cliques, and which of them rows look up: one of each clique."""
 
     chosen: csr_array  # (rows, entries), ones
+    choosing: csc_array  # The same, (entries, rows)
     places: Ints  # Where the entries lie in all tables, for each hidden state: (entries, hidden states)
 
     @classmethod
@@ -54,7 +55,7 @@ class _LookUps(NamedTuple):
         indices = np.stack(columns, axis=1) + starts[:-1]
         shape = num_rows, int(starts[-1])
         chosen = csr_array((np.ones(indices.size), indices.ravel(), np.arange(num_rows + 1) * len(columns)), shape)
-        return cls(chosen, np.concatenate(places))
+        return cls(chosen, chosen.T, np.concatenate(places))
 
     def logs(self, tables: Floats) -> Floats:
         """The logarithm of the product of the entries of each row, for each hidden state."""
@@ -63,7 +64,7 @@ class _LookUps(NamedTuple):
 
     def totals(self, weights: Floats, size: int) -> Floats:
         """The weights of rows and hidden states, added up by the entries that they look up."""
-        found = np.bincount(self.places.ravel(), (self.chosen.T @ weights).ravel(), minlength=size)
+        found = np.bincount(self.places.ravel(), (self.choosing @ weights).ravel(), minlength=size)
         return np.asarray(found, dtype=np.float64)
 
 

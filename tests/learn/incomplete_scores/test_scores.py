@@ -15,6 +15,7 @@ from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.graphs import DAG
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.gradients.space import tables_of
+from plausible.learn.incomplete_scores import task as task_module
 from plausible.learn.incomplete_scores.approximations import (
     _least_counts,
     candidate_estimate,
@@ -393,3 +394,17 @@ def test_the_candidate_method_owns_up_to_candidates_that_differ():
     assert not any(
         "visit all modes" in note for note in score_incomplete("x -> y", rows, "candidate", options=QUICK).assumed
     )
+
+
+@pytest.mark.parametrize("num_states", [5, 6])
+@pytest.mark.parametrize("most_squared", [3, 100])
+def test_scores_are_of_a_mode_also_where_steps_of_em_creep(num_states, most_squared, monkeypatch):
+    """An M-step from the tables found leads to the same tables: no gain is left, whether a climb took over or not."""
+    rng = np.random.default_rng(2)
+    kind, tables = rng.integers(2, size=600), rng.dirichlet([0.6] * 3, size=(2, 8)).cumsum(axis=2)
+    rows = {f"x{i}": (rng.random(600)[:, None] > tables[kind, i, :2]).sum(axis=1) for i in range(8)}
+    monkeypatch.setattr(task_module, "_MOST_SQUARED", most_squared)
+    task = ScoreTask.of("; ".join(f"H -> {name}" for name in rows), rows, None, {"H": num_states})
+    for name, cpd in task.fit.network.cpds.items():
+        counts = task.fit.expectations.counts[name] + 1.0
+        np.testing.assert_allclose(cpd.values, counts / counts.sum(axis=-1, keepdims=True), atol=2e-4)

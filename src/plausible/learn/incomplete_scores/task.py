@@ -17,7 +17,7 @@ from plausible.errors import InvalidArgument
 from plausible.learn.bayesian.completion_problem import CompletionProblem, FamilyTables
 from plausible.learn.estimation.priors import FLAT_PRIOR, PriorLike
 from plausible.learn.gradients.space import tables_of
-from plausible.learn.incomplete.accelerated_em import SquaredEM
+from plausible.learn.incomplete.accelerated_em import HybridEM, SquaredEM
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMFit, EMProgress, best_em, em_run
 from plausible.learn.incomplete.problem import EMProblem, read_problem
@@ -28,6 +28,10 @@ from plausible.variables import Variable
 
 #: The tolerance of EM, relative, with which starts are compared.
 _ROUGH = 1e-5
+#: Steps of squared extrapolation to the very end; where they creep, a climb along the gradient is faster.
+_MOST_SQUARED = 100
+#: A climb makes large steps after small ones: its tolerance is this share of that of EM.
+_OF_A_CLIMB = 0.01
 #: Of more orders of the states of hidden variables, so many are looked at.
 _MOST_ORDERS = 720
 
@@ -138,8 +142,11 @@ class ScoreTask:
         rough = best_em(problem, chosen.start, restarts, self.seed, stops, clock, method=SquaredEM())
         if not rough.converged:
             return rough
-        stops = replace(stops, tolerance=chosen.tolerance)
-        best = em_run(problem, rough.run.state, stops, method="squared", clock=clock)
+        fine = replace(stops, tolerance=chosen.tolerance)
+        best = em_run(problem, rough.run.state, replace(fine, max_steps=_MOST_SQUARED), method="squared", clock=clock)
+        if best.stopped_by == "step limit":
+            finest = replace(fine, tolerance=chosen.tolerance * _OF_A_CLIMB)
+            best = em_run(problem, replace(best.state, memory=None), finest, method=HybridEM(em_steps=0), clock=clock)
         return EMFit((best, *rough.runs[1:]), problem.cases)
 
     @cached_property
