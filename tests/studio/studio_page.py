@@ -92,6 +92,11 @@ class StudioPage:
         """A state of a variable, by its place."""
         return self.page.get_by_role("listbox", name=variable, exact=True).get_by_role("option").nth(state)
 
+    def select(self, name: str, with_others: bool = False) -> None:
+        """Click the name of a node."""
+        head = self.page.locator("g.node", has=self.page.locator(f'[data-name="{name}"]')).locator("rect.head").first
+        head.click(modifiers=["Shift"] if with_others else [])
+
     def panel(self, name: str) -> Any:
         """Open a panel on the right side."""
         self.page.get_by_role("tab", name=name, exact=True).click()
@@ -100,4 +105,4 @@ class StudioPage:
     def close(self) -> None:
         """Close it: nothing may have gone wrong."""
         self.page.close()
-        assert self.problems == []
+        assert not self.problems, self.problems

@@ -1,7 +1,7 @@
 // How a page asks: one interface, behind which a notebook's kernel or a server answers.
 
 import type { Question } from "./question";
-import type { Answer, Scene } from "./scene";
+import type { Answer, Marks, Scene } from "./scene";
 
 /** What is known at the moment. */
 export interface Told {
@@ -10,6 +10,8 @@ export interface Told {
   answer: Answer;
   /** Whether the answer is to an earlier question than this one. */
   isWaiting: boolean;
+  /** What is brought out. */
+  marks?: Marks;
 }
 
 export interface Client {
@@ -18,6 +20,8 @@ export interface Client {
   ask(question: Question): void;
   /** The picture as the text of an SVG file. */
   picture(): Promise<string>;
+  /** Somebody points at a node as a whole, perhaps beside others; where a page does nothing with that there is none. */
+  select?(name: string, isMore: boolean): void;
 }
 
 /** One question at a time: while one is on its way, only the newest of all others waits. */

@@ -2,7 +2,7 @@
 
 import type { Gesture } from "./question";
 
-export type Command = { gesture: Gesture } | { move: number | "first" | "last" } | { act: "retract" | "around" | "close" };
+export type Command = { gesture: Gesture } | { move: number | "first" | "last" } | { act: "retract" | "around" | "select" | "close" };
 
 const MOVES: Record<string, number | "first" | "last"> = { ArrowDown: 1, ArrowUp: -1, Home: "first", End: "last" };
 
@@ -24,6 +24,9 @@ export function commandOf(event: KeyboardEvent, gesture: Gesture): Command | nul
     case "f":
     case "F":
       return { act: "around" };
+    case "s":
+    case "S":
+      return { act: "select" };
     case "Escape":
       return { act: "close" };
   }

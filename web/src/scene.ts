@@ -43,6 +43,18 @@ export interface Part {
 export interface Edge extends Part {
   /** The node that its arrow points at: an intervention there cuts it. */
   into: string | null;
+  ends: [string, string];
+}
+
+/** What is brought out in a picture: nodes and edges, each by a class of the style sheet. */
+export interface Marks {
+  nodes: Record<string, "selected" | "on" | "blocks" | "added">;
+  edges: { ends: [string, string]; mark: "active" | "blocked" | "added" }[];
+}
+
+export function markOfEdge(marks: Marks | undefined, edge: Edge): string | undefined {
+  const isBetween = ({ ends }: { ends: [string, string] }) => ends.every((end) => edge.ends.includes(end));
+  return marks?.edges.find(isBetween)?.mark;
 }
 
 export interface State {
@@ -102,8 +114,9 @@ export interface Answer {
   lines: Record<string, string[]>;
   findings: { name: string; kind: FindingKind; text: string }[];
   facts: string[];
-  /** Why there is no answer. */
+  /** Why there is no answer, and what kind of problem that is. */
   message: string;
+  problem?: string;
 }
 
 /** What a record says of a name, which may be that of something that all objects have, such as "constructor". */

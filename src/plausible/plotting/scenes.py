@@ -90,7 +90,10 @@ def scene_of(subject: Subject, focus: FocusLike = "auto", around: Collection[str
         "width": picture.width,
         "height": picture.height,
         "parts": [_part(part) for part in picture.of_kind("plate")],
-        "edges": [{**_part(part), "into": head} for part, head in zip(picture.of_kind("edge"), heads, strict=True)],
+        "edges": [
+            {**_part(part), "into": head, "ends": [str(end) for end in edge.ends]}
+            for part, head, edge in zip(picture.of_kind("edge"), heads, view.edges, strict=True)
+        ],
         "nodes": [
             {**_part(part), "kind": kinds[part.name], **_details(subject, part, view.hidden.get(part.name, 0))}
             for part in picture.of_kind("node")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from plausible.studio import files, seeing
+from plausible.studio import files, seeing, why
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 
@@ -26,6 +26,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "scene": Question(seeing.scene),
     "beliefs": Question(seeing.beliefs),
     "picture": Question(seeing.picture),
+    "separation": Question(why.separation),
     "formats": Question(files.formats),
     "save": Question(files.save),
 }

@@ -1,6 +1,7 @@
 // What the right side of the page offers, in order; each for the kinds of models that it is about.
 
 import type { Component } from "svelte";
+import Separation from "./panels/Separation.svelte";
 import type { Outline, Session } from "./session.svelte";
 
 export interface Panel {
@@ -11,4 +12,11 @@ export interface Panel {
   view: Component<{ session: Session }>;
 }
 
-export const PANELS: Panel[] = [];
+export const PANELS: Panel[] = [
+  {
+    name: "Separation",
+    title: "which variables tell something about which, and what blocks the ways between them",
+    fits: (outline) => outline.kind !== "markov",
+    view: Separation,
+  },
+];

@@ -1,8 +1,9 @@
 // What the page has open: a model with its past and its future, what is known, and what the picture shows of it.
 
+import { untrack } from "svelte";
 import { type Client, Line, type Told } from "../client";
 import { cleared, type Question } from "../question";
-import type { Answer, Scene } from "../scene";
+import type { Answer, Marks, Scene } from "../scene";
 import { type Fields, Refusal, type Server, Superseded } from "./server";
 
 export interface VariableOutline {
@@ -34,6 +35,10 @@ export class Session implements Client {
   outline = $state.raw<Outline | null>(null);
   question = $state.raw<Question>(NOTHING_KNOWN);
   effort = $state<Effort>("quick");
+  /** The nodes that somebody points at, in that order. */
+  selection = $state.raw<string[]>([]);
+  /** What a panel brings out in the picture. */
+  private brought = $state.raw<Marks | null>(null);
   /** What went wrong last, in words. */
   problem = $state("");
   private past = $state.raw<Outline[]>([]);
@@ -124,6 +129,19 @@ export class Session implements Client {
     this.tell();
   }
 
+  select(name: string, isMore: boolean): void {
+    const others = this.selection.filter((other) => other !== name);
+    const isSelected = others.length < this.selection.length;
+    this.selection = isMore ? (isSelected ? others : [...others, name]) : isSelected && !others.length ? [] : [name];
+    this.tell();
+  }
+
+  /** Bring out nodes and edges; null for none but what is selected. */
+  bringOut(marks: Marks | null): void {
+    this.brought = marks;
+    this.tell();
+  }
+
   async picture(): Promise<string> {
     const fields = { ...this.known, focus: this.question.focus };
     const { svg } = await this.server.ask<{ svg: string }>("picture", { model: this.outline?.model, ...fields });
@@ -139,11 +157,16 @@ export class Session implements Client {
 
   private now(): Told {
     const question = this.line.next ?? this.question;
-    return { scene: this.scene!, question, answer: this.answer!, isWaiting: !this.line.isOpen };
+    const selected = Object.fromEntries(this.selection.map((name) => [name, "selected" as const]));
+    const marks = { nodes: { ...this.brought?.nodes, ...selected }, edges: this.brought?.edges ?? [] };
+    return { scene: this.scene!, question, answer: this.answer!, isWaiting: !this.line.isOpen, marks };
   }
 
   private async show(outline: Outline, question: Question): Promise<void> {
     this.outline = outline;
+    const names = new Set([...outline.variables.map((variable) => variable.name), ...outline.utilities]);
+    this.selection = this.selection.filter((name) => names.has(name));
+    this.brought = null;
     this.effort = "quick";
     this.seen = "";
     await this.send(fitting(question, outline));
@@ -169,9 +192,12 @@ export class Session implements Client {
     this.tell();
   }
 
+  /** Tell all who watch; a panel that makes something known does not depend on what it makes. */
   private tell(): void {
-    if (!this.isReady) return;
-    for (const listener of this.listeners) listener(this.now());
+    untrack(() => {
+      if (!this.isReady) return;
+      for (const listener of this.listeners) listener(this.now());
+    });
   }
 }
 
