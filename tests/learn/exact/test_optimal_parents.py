@@ -30,7 +30,7 @@ def _subsets(names, most=None):
 def test_the_parents_found_are_the_best_of_all_subsets(seed, most):
     scores = RandomScores(6, seed)
     candidates = scores.names[:0:-1]
-    found = optimal_parents(scores, "v0", candidates, max_parents=most)
+    found = optimal_parents(scores, "v0", [*candidates, "v0"], max_parents=most)  # the child is passed over
     values = {chosen: scores.family("v0", chosen) for chosen in _subsets(sorted(candidates), most)}
     assert found.parents == max(values, key=values.get)
     assert found.score == max(values.values())

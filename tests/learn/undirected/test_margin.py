@@ -123,6 +123,8 @@ def test_without_slack_the_weights_are_the_shortest_that_win_by_one():
     assert list(fit.weights.values()) == pytest.approx(found.x, rel=1e-4)
     assert fit.margins(frame).min() == pytest.approx(1.0, abs=1e-6)
     assert fit.duality_gap <= 12e-6
+    short = pb.learn.crf(FEATURES, frame, TARGETS, objective=method, variables=VARIABLES, max_steps=2)
+    assert 0 < short.objective - fit.objective <= short.duality_gap < np.inf  # too short yet, by no more than it tells
     twins = pd.concat([frame, frame.iloc[[2]].assign(Y1=(frame["Y1"].iloc[2] + 1) % 3)], ignore_index=True)
     with pytest.raises(pb.errors.InvalidArgument, match=r"labels of row \d+ can't be the best") as told:
         pb.learn.crf(FEATURES, twins, TARGETS, objective=method, variables=VARIABLES)

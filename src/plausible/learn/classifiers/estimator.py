@@ -214,7 +214,7 @@ def unseen_states(columns: Mapping[str, Any], variables: Mapping[str, Variable])
     """Name -> what its column holds that is no state of its variable, for the columns that hold any."""
     unseen = {}
     for name, column in columns.items():
-        if name in variables and not variables[name].is_continuous:
+        if not variables[name].is_continuous:
             values = [value for value in factorize(name, column)[1] if not is_absent(value)]
             unseen[name] = [value for value in values if not variables[name].has_state(value)]
     return {name: values for name, values in unseen.items() if values}
