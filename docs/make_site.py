@@ -42,17 +42,22 @@ def write_sources(folder: Path = SOURCES) -> None:
     pages |= {"benchmarks.md": make_benchmarks.page(), "reference.md": all_names(), "everyday.md": everyday()}
     pages |= {str(page.relative_to(DOCS)): _WIDE + page.read_text("utf-8") for page in DOCS.glob("coming_from/*.md")}
     pages["pictures.md"] = (DOCS / "pictures.md").read_text("utf-8").replace(make_tour.TOUR.name, "tour.md")
-    pages |= {f"pictures/{chart.name}": darkened(chart.read_text("utf-8")) for chart in DOCS.glob("pictures/*.svg")}
     for file, text in {**pages, **make_tour.tour(), **reference_pages()}.items():
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    for path in folder.rglob("*.md"):
+        path.write_text(with_pictures(path.read_text("utf-8"), path.parent), encoding="utf-8")
 
 
-def darkened(svg: str) -> str:
-    """A picture for light and dark pages: charts know the light alone, so their colours are turned."""
-    turned = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.9) hue-rotate(180deg) } }"
-    return svg if "prefers-color-scheme" in svg else svg.replace("</defs>", f"<style>{turned}</style></defs>", 1)
+def with_pictures(page: str, folder: Path) -> str:
+    """A page with its pictures in it: text can be selected, and colours follow the page. Charts stay files."""
+
+    def inside(link: re.Match[str]) -> str:
+        svg = (folder / link[2]).read_text(encoding="utf-8")
+        return make_tour.within_page(svg, link[1]) if "plausible-picture" in svg else link[0]
+
+    return re.sub(r"^!\[([^\]]*)\]\(([^)]*\.svg)\)$", inside, page, flags=re.MULTILINE)
 
 
 def from_root(file: str) -> str:

@@ -27,16 +27,16 @@ def overlapping(picture: Picture) -> list[tuple[str, str]]:
 
 
 def points_of(part: Part) -> np.ndarray:
-    """Many points of the line of an edge, by De Casteljau's construction."""
-    line = next(item for item in part.items if isinstance(item, Path) and item.is_curved)
-    controls = np.array(line.points)
+    """Many points of the lines of an edge, two where it has a label, by De Casteljau's construction."""
     share = np.linspace(0, 1, 33)[:, None]
     pieces = []
-    for start in range(0, len(controls) - 1, 3):
-        rows = [np.broadcast_to(point, (33, 2)) for point in controls[start : start + 4]]
-        while len(rows) > 1:
-            rows = [(1 - share) * before + share * after for before, after in pairwise(rows)]
-        pieces.append(rows[0])
+    for line in (item for item in part.items if isinstance(item, Path) and item.is_curved):
+        controls = np.array(line.points)
+        for start in range(0, len(controls) - 1, 3):
+            rows = [np.broadcast_to(point, (33, 2)) for point in controls[start : start + 4]]
+            while len(rows) > 1:
+                rows = [(1 - share) * before + share * after for before, after in pairwise(rows)]
+            pieces.append(rows[0])
     return np.concatenate(pieces)
 
 

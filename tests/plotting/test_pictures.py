@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import plausible as pb
 from benchmark_networks import benchmark_network as read
-from drawing_oracle import corners, ends_of, loose, overlapping, under_foreign_boxes
+from drawing_oracle import corners, ends_of, loose, overlapping, points_of, rising, under_foreign_boxes
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import clique_tree
 from plausible.graphs.comparison import compare_structure
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths
 from plausible.models import Notes, VariableNotes, compare
 from plausible.plotting import Box, Path, Picture, Text
+from plausible.plotting.measuring import text_width
 
 ASIA = pb.examples.load("asia")
 
@@ -346,3 +350,62 @@ def test_strengths_of_a_bootstrap_have_a_picture():
     picture = EdgeStrengths(("A", "B", "C"), edges, None, None, "test").picture(threshold=0.5)
     assert line(picture, "A -> B").thickness < line(picture, "B -> C").thickness
     assert len(picture.of_kind("edge")) == 2
+
+
+GROUPS = {"history": ["asia", "smoke"], "diseases": ["tub", "lung", "bronc", "either"], "findings": ["xray"]}
+
+
+def apart(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Whether two boxes share nothing, by their corners."""
+    return one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+
+
+def test_groups_stand_in_frames():
+    """Each frame holds its own nodes and no other, frames keep apart, and lines pass under no box and no name."""
+    for picture in (ASIA.picture({"xray": "yes"}, groups=GROUPS), ASIA.graph.picture(groups=GROUPS)):
+        frames = {part.name: corners(part) for part in picture.of_kind("plate")}
+        boxes = {part.name: corners(part) for part in picture.of_kind("node")}
+        assert list(frames) == list(GROUPS)
+        for name, frame in frames.items():
+            left, top, right, bottom = frame
+            assert {box for box in boxes if not apart(boxes[box], frame)} == set(GROUPS[name])
+            for x, y, end, low in (boxes[box] for box in GROUPS[name]):
+                assert left < x
+                assert end < right
+                assert top < y
+                assert low < bottom
+        assert all(apart(one, other) for one, other in combinations(frames.values(), 2))
+        assert overlapping(picture) == loose(picture) == under_foreign_boxes(picture) == []
+        for part in picture.of_kind("plate"):
+            x, y = part.items[1].x, part.items[1].y
+            for edge_part in picture.of_kind("edge"):
+                across, down = points_of(edge_part).T
+                width = text_width(part.name, 11.5)
+                assert not ((across > x) & (across < x + width) & (down > y - 9) & (down < y)).any(), edge_part.name
+
+
+def test_groups_are_of_nodes_that_there_are_once():
+    """What is hidden is in no frame."""
+    with pytest.raises(UnknownVariable, match="Did you mean 'smoke'"):
+        ASIA.picture(groups={"a": ["smok"]})
+    with pytest.raises(InvalidArgument, match="in two groups, 'a' and 'b'"):
+        ASIA.graph.picture(groups={"a": ["smoke"], "b": ["lung", "smoke"]})
+    with pytest.raises(InvalidArgument, match="groups="):
+        ASIA.picture(groups=["smoke"])
+    chain = pb.DAG([(f"X{i}", f"X{i + 1}") for i in range(100)])
+    picture = chain.picture(focus="X3", groups={"first": ["X2", "X3"], "last": ["X99"]})
+    assert [part.name for part in picture.of_kind("plate")] == ["first"]
+
+
+def test_arrows_that_are_there_no_longer_do_not_turn_others_round():
+    """With what was removed, the union of two graphs has a cycle; what is there goes down."""
+    picture = compare_structure(pb.DAG("A -> B -> C"), pb.DAG("B -> C -> A")).picture()
+    removed = {part.name for part in picture.of_kind("edge") if "removed" in part.title}
+    assert removed == {"A -> B"}
+    assert rising(picture) == ["A -> B"]
+
+
+def test_text_is_as_wide_as_its_box_was_made_for():
+    """In whatever font: an SVG says how wide text is, where all its letters are known."""
+    svg = pb.DAG("Größe -> שלום").picture().svg
+    assert re.findall(r'textLength="([\d.]+)"[^<]*>([^<]*)<', svg) == [(f"{text_width('Größe', 12.5):.2f}", "Größe")]

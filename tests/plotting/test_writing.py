@@ -81,12 +81,16 @@ def test_an_svg_has_nothing_from_elsewhere_and_its_own_colours_only():
     text = pb.examples.load("asia").picture().svg
     assert re.findall(r"\w+://[^\"' )]*", text) == ["http://www.w3.org/2000/svg"]
     style = re.search(r"<style>(.*?)</style>", text, re.S)[1]
-    light, dark = style.split("@media", 1)
-    for rules in (light, dark.partition("{")[2]):
-        assert all(".plausible-picture" in rule for rule in re.findall(r"([^{}]+)\{[^{}]*\}", rules))
+    rules = dict(re.findall(r"([^{}]+)\{([^{}]*)\}", style))
+    assert all(".plausible-picture" in rule for rule in rules)
     used = set(re.findall(r'class="([fs]-[a-z-]+)(?: ([fs]-[a-z-]+))?"', text))
-    names = {name for pair in used for name in pair if name}
-    assert all(f".{name}{{" in light and f".{name}{{" in dark for name in names)
+    for name in {name for pair in used for name in pair if name}:
+        light, dark = PALETTE[name[2:]]
+        kind = {"f": "fill", "s": "stroke"}[name[0]]
+        assert rules[f".plausible-picture .{name}"] == f"{kind}:{light};{kind}:light-dark({light},{dark})"
+    schemes = {rule: told for rule, told in rules.items() if told in ("color-scheme:light", "color-scheme:dark")}
+    assert all((told[-4:] == "dark") == ("=dark" in rule) for rule, told in schemes.items())
+    assert len(schemes) == 2
 
 
 def luminance(colour: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from plausible.base.hints import GRAPH_HINTS, Hinted
@@ -137,7 +137,14 @@ class BaseGraph(Hinted, ABC):
     def _size(self) -> str:
         return f"{type(self).__name__}: {counted(len(self), 'node')}, {counted(self.num_edges, 'edge')}"
 
-    def picture(self, highlight: Any = None, *, focus: Any = "auto", strengths: Any = None) -> Picture:
+    def picture(
+        self,
+        highlight: Any = None,
+        *,
+        focus: Any = "auto",
+        strengths: Any = None,
+        groups: Mapping[str, Nodes] | None = None,
+    ) -> Picture:
         """The picture of this graph: a notebook shows it, `save("graph.svg")` writes it.
 
         Arrows go down; `<->` is dashed, a circle is an open dot.
@@ -151,6 +158,8 @@ class BaseGraph(Hinted, ABC):
             of up to 60 nodes, and of larger ones what is around the highlight or the busiest node; `None` for all.
         strengths
             How wide edges are drawn: `{(parent, child): number}`, or the strengths of a bootstrap.
+        groups
+            What stands together in a frame with a name: `{name: [node, ...]}`.
 
         Examples
         --------
@@ -163,7 +172,7 @@ class BaseGraph(Hinted, ABC):
         S
         L
         """
-        return picture_by("picture_of_graph", self, highlight, focus, strengths)
+        return picture_by("picture_of_graph", self, highlight, focus, strengths, groups=groups)
 
     def to_dot(self) -> str:
         """This graph in Graphviz' DOT language: `<->` is dashed with two heads, a circle is an open dot.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from plausible.base.method_names import keyword_hints
@@ -43,6 +43,7 @@ class Drawn(Beliefs):
         prior: bool = True,
         focus: Any = "auto",
         strengths: Any = None,
+        groups: Mapping[str, Iterable[str]] | None = None,
         engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> Picture:
@@ -63,6 +64,8 @@ class Drawn(Beliefs):
         strengths
             How wide arcs are drawn: `{(parent, child): number}`, the strengths of a bootstrap, or
             "mutual-information", that of their ends given the evidence.
+        groups
+            What stands together in a frame with a name: `{name: [variable, ...]}`.
         engine, budget
             As in `marginals`.
 
@@ -77,7 +80,7 @@ class Drawn(Beliefs):
         Seen: B = 1. Ticks mark what was believed before.
         """
         options = {name: value for name, value in (("engine", engine), ("budget", budget)) if value is not None}
-        return picture_by("picture_of_beliefs", self, evidence, do, prior, focus, strengths, options)
+        return picture_by("picture_of_beliefs", self, evidence, do, prior, focus, strengths, groups, options)
 
     @keyword_hints
     def widget(

@@ -1,7 +1,11 @@
 # Which folder or file has which name of this room: see plausible.base.lazy_names.
 from plausible.plotting import charts as charts
+from plausible.plotting.chains import picture_of_chain as picture_of_chain
+from plausible.plotting.chains import picture_of_hidden_chain as picture_of_hidden_chain
+from plausible.plotting.chains import picture_of_system as picture_of_system
 from plausible.plotting.charts import *
 from plausible.plotting.comparisons import picture_of_comparison as picture_of_comparison
+from plausible.plotting.decision_trees import picture_of_decision_tree as picture_of_decision_tree
 from plausible.plotting.decisions import picture_of_diagram as picture_of_diagram
 from plausible.plotting.decisions import picture_of_solution as picture_of_solution
 from plausible.plotting.graphs import picture_of_graph as picture_of_graph

@@ -14,7 +14,7 @@ from plausible.plotting.graphs import named_picture
 from plausible.plotting.picture import Picture
 
 _ADDED = Look("good", 2.4, says="added")
-_REMOVED = Look("bad", 2.0, True, "removed")
+_REMOVED = Look("bad", 2.0, True, "removed", is_gone=True)
 _REVERSED = Look("set", 2.4, says="reversed")
 _CHANGED = Look("seen", 2.4, says="direction lost or gained")
 

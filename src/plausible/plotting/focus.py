@@ -54,8 +54,8 @@ def view_of(
     if len(inside) < len(nodes):
         named = ", ".join(map(str, centres[:4])) + (", ..." if len(centres) > 4 else "")
         notes = (
-            f"{len(inside)} of {len(nodes)} nodes, around {named}; {len(nodes) - len(inside)} are hidden: "
-            "+2 beside a name counts neighbours that are.",
+            f"{len(inside)} of {len(nodes)} nodes, around {named}; {len(nodes) - len(inside)} are hidden. "
+            "+2 beside a name: it has two hidden neighbours.",
         )
     shown_edges = tuple(edge for edge in edges if edge.left in kept and edge.right in kept)
     return View(inside, shown_edges, hidden, notes)
@@ -135,3 +135,23 @@ def _grown(neighbours: _Neighbours, centres: Sequence[Any]) -> dict[Any, None]:
         if not above or len(kept) + len(above) > PART:
             return kept
         kept |= above
+
+
+def read_groups(view: View, nodes: Collection[Any], groups: Any, place: str) -> dict[str, list[int]]:
+    """Group -> the numbers of its nodes that are shown."""
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping):
+        raise InvalidArgument(f"groups= takes names with their nodes, {{group: [node, ...]}}, not {shown(groups)}.")
+    number = {node: rank for rank, node in enumerate(view.nodes)}
+    of_node: dict[Any, Any] = {}
+    found: dict[str, list[int]] = {}
+    for name, members in groups.items():
+        for node in [members] if isinstance(members, str) else members:
+            if node not in nodes:
+                raise UnknownVariable.named(node, nodes, place)
+            if of_node.setdefault(node, name) != name:
+                raise InvalidArgument(f"{node!r} is in two groups, {of_node[node]!r} and {name!r}: take it out of one.")
+            if node in number:
+                found.setdefault(str(name), []).append(number[node])
+    return {name: sorted(set(members)) for name, members in found.items()}

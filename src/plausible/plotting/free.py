@@ -43,7 +43,6 @@ def kept(sizes: Sequence[Size], places: Sequence[tuple[float, float]]) -> Floats
 
 def lay_out_at(centres: Floats, sizes: Sequence[Size], links: Sequence[Link]) -> Layout:
     """The layout of boxes whose centres are known."""
-    half = np.array([size[:2] for size in sizes]) / 2
     twins = Counter(frozenset(link[:2]) for link in links)
     seen: Counter[frozenset[int]] = Counter()
     curves = []
@@ -51,7 +50,13 @@ def lay_out_at(centres: Floats, sizes: Sequence[Size], links: Sequence[Link]) ->
         pair = frozenset(link[:2])
         bend = _PARALLEL * (2 * seen[pair] - twins[pair] + 1) * (1 if link.tail < link.head else -1)
         seen[pair] += 1
-        curves.append(_curve(centres, half, sizes, link, bend))
+        curves.append(curve_between(centres, sizes, link, bend))
+    return framed(centres, sizes, curves)
+
+
+def framed(centres: Floats, sizes: Sequence[Size], curves: Sequence[Curve]) -> Layout:
+    """The layout of boxes and curves that are there, moved to where its corner is the origin."""
+    half = np.array([size[:2] for size in sizes]) / 2
     reach = [point for curve in curves for point in curve]
     low = np.min([*(centres - half), *reach], axis=0)
     high = np.max([*(centres + half), *reach], axis=0)
@@ -59,8 +64,9 @@ def lay_out_at(centres: Floats, sizes: Sequence[Size], links: Sequence[Link]) ->
     return Layout(centres, tuple(curves), width, height, 0).moved(*(-low).tolist())
 
 
-def _curve(centres: Floats, half: Floats, sizes: Sequence[Size], link: Link, own: float) -> Curve:
+def curve_between(centres: Floats, sizes: Sequence[Size], link: Link, own: float = 0.0) -> Curve:
     """The curve that bends least of those that pass under no other box; a straight one where none does."""
+    half = np.array([size[:2] for size in sizes]) / 2
     start, end = centres[link.tail], centres[link.head]
     others = [node for node in range(len(centres)) if node not in link[:2]]
     low, high = centres[others] - half[others] - _CLEAR, centres[others] + half[others] + _CLEAR

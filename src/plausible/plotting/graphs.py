@@ -11,7 +11,7 @@ from plausible.graphs.base_graph import BaseGraph
 from plausible.graphs.marks import Edge
 from plausible.graphs.trails import SeparationExplanation, Trail
 from plausible.plotting.drawing import Look, Node, arc_of, drawn
-from plausible.plotting.focus import FocusLike, View, view_of
+from plausible.plotting.focus import FocusLike, View, read_groups, view_of
 from plausible.plotting.nodes import BAD, FOCUS, PLAIN, SEEN, Style, name_node
 from plausible.plotting.picture import Picture
 
@@ -30,13 +30,15 @@ def picture_of_graph(
     strengths: Any = None,
     places: Mapping[Any, tuple[float, float]] | None = None,
     titles: Mapping[Any, str] | None = None,
+    groups: Any = None,
 ) -> Picture:
     """The picture of a graph; see `BaseGraph.picture`."""
     chosen, looks, notes = _brought_out(graph, highlight)
     view = view_of(graph.nodes, graph.marked_edges, focus, chosen)
     if strengths is not None:
         looks = strength_looks(view.edges, strengths)
-    return named_picture(view, chosen, looks, notes, places, titles)
+    framed = read_groups(view, graph.nodes, groups, "this graph")
+    return named_picture(view, chosen, looks, notes, places, titles, framed)
 
 
 def picture_of_separation(explanation: SeparationExplanation) -> Picture:
@@ -50,10 +52,11 @@ def picture_of_separation(explanation: SeparationExplanation) -> Picture:
     for trail in reversed(explanation.trails):
         styles |= {junction.node: _blocking(styles.get(junction.node)) for junction in trail.blockers}
         looks |= _trail_looks(trail)
-    notes = [line.strip() for line in str(explanation).splitlines()]
+    notes = str(explanation).splitlines()
     more = len(explanation.trails) - _MOST_TRAILS
     if more > 0:
-        last = next(row for row, line in enumerate(notes) if line.startswith(str(explanation.trails[_MOST_TRAILS])))
+        first_hidden = str(explanation.trails[_MOST_TRAILS])
+        last = next(row for row, line in enumerate(notes) if line.strip().startswith(first_hidden))
         notes = [*notes[:last], f"... {more} more"]
     view = view_of(graph.nodes, graph.marked_edges, "auto", list(styles))
     return named_picture(view, styles, looks, notes)
@@ -66,13 +69,14 @@ def named_picture(
     notes: Iterable[str] = (),
     places: Mapping[Any, tuple[float, float]] | None = None,
     titles: Mapping[Any, str] | None = None,
+    groups: Mapping[str, list[int]] | None = None,
 ) -> Picture:
     """Boxes with names, and edges in their looks, by their pairs of ends."""
     number = {node: place for place, node in enumerate(view.nodes)}
     boxes = [_named(node, view, styles.get(node, PLAIN), (titles or {}).get(node, "")) for node in view.nodes]
     arcs = [arc_of(edge, number, look_of(edge, looks)) for edge in view.edges]
     kept = {str(node): place for node, place in (places or {}).items()}
-    return drawn(boxes, arcs, "", (*notes, *view.notes), kept)
+    return drawn(boxes, arcs, "", (*notes, *view.notes), kept, groups)
 
 
 def look_of(edge: Edge, looks: Mapping[Any, Look]) -> Look:
@@ -125,9 +129,14 @@ def strength_looks(edges: Collection[Edge], strengths: Any) -> dict[Any, Look]:
             )
     largest = max(found.values(), default=0.0) or 1.0
     return {
-        pair: Look(thickness=round(_THIN + (_THICK - _THIN) * strength / largest, 2), says=f"strength {strength:.3g}")
+        pair: Look(thickness=width_of(strength / largest), says=f"strength {strength:.3g}")
         for pair, strength in found.items()
     }
+
+
+def width_of(share: float) -> float:
+    """How wide an edge is that has this share of the greatest strength."""
+    return round(_THIN + (_THICK - _THIN) * share, 2)
 
 
 def strength_of(strengths: Any) -> Callable[[Any, Any], float]:

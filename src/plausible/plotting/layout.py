@@ -18,8 +18,8 @@ from plausible.plotting.routing import Rows, route
 _BOX_GAP, _BEND_GAP, _LAYER_GAP = 30.0, 16.0, 50.0
 #: Layers lie further apart where edges between them go far aside, up to so much more.
 _MORE_PER_OFFSET, _MOST_MORE = 0.13, 90.0
-#: What lies between components, and how much wider than high the whole would like to be.
-_COMPONENT_GAP, _ASPECT = 40.0, 1.7
+#: What lies between components, how much wider than high the whole would like to be, and what is no width at all.
+_COMPONENT_GAP, _ASPECT, _NARROW = 40.0, 1.7, 640.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,11 @@ class Layout:
         step = np.array([right, down])
         curves = tuple(tuple((x + right, y + down) for x, y in curve) for curve in self.curves)
         return Layout(self.centres + step, curves, self.width, self.height, self.num_crossings)
+
+    def turned(self) -> Layout:
+        """The same with down and right exchanged."""
+        curves = tuple(tuple((y, x) for x, y in curve) for curve in self.curves)
+        return Layout(self.centres[:, ::-1], curves, self.height, self.width, self.num_crossings)
 
 
 def lay_out(sizes: Sequence[Size], links: Sequence[Link]) -> Layout:
@@ -110,7 +115,7 @@ def _rows(graph: Layered, centres: Floats, sizes: Sequence[Size]) -> Rows:
 def _packed(parts: Sequence[tuple[list[int], list[int], Layout]], num_nodes: int, num_links: int) -> Layout:
     """Components side by side in rows that are about as wide as the widest, or as a picture should be."""
     area = sum((part.width + _COMPONENT_GAP) * (part.height + _COMPONENT_GAP) for _, _, part in parts)
-    limit = max([(_ASPECT * area) ** 0.5, *(part.width for _, _, part in parts)], default=0.0)
+    limit = max([(_ASPECT * area) ** 0.5, _NARROW, *(part.width for _, _, part in parts)], default=0.0)
     centres, curves = np.zeros((num_nodes, 2)), list[Curve]([()] * num_links)
     x = y = height = width = 0.0
     for members, inside, part in sorted(parts, key=lambda one: (-len(one[0]), one[0][0])):

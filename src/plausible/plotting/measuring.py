@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 
 from plausible.base.records import one_line
 
@@ -22,8 +23,12 @@ _BOLD = (
     "667 667 611 333 278 333 584 556 333 556 611 556 611 556 333 611 611 278 278 556 278 889 611 611 611 611 389 556 "
     "333 611 556 778 556 556 500 389 280 389 584"
 )
-_WIDTHS = tuple({chr(32 + place): int(width) for place, width in enumerate(row.split())} for row in (_REGULAR, _BOLD))
-#: Other letters, wide ones of East Asia and emoji, and marks that stand on others.
+#: Signs beyond ASCII that pictures use themselves.
+_SIGNS = {"−": 584, "±": 584, "…": 1000, "→": 1000, "·": 278, "ß": 611}
+_WIDTHS = tuple(
+    _SIGNS | {chr(32 + place): int(width) for place, width in enumerate(row.split())} for row in (_REGULAR, _BOLD)
+)
+#: Other letters, and wide ones of East Asia and emoji.
 _OTHER, _WIDE = 680, 1100
 
 
@@ -34,12 +39,29 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
     (19.45, 21.12)
     """
     known = _WIDTHS[bold]
-    return sum(known[sign] if sign in known else _other_width(sign) for sign in text) * size / 1000
+    return sum(known.get(sign) or _other_width(sign, known) for sign in text) * size / 1000
 
 
-def _other_width(sign: str) -> int:
+def known_width(text: str, size: float, bold: bool = False) -> float | None:
+    """The same where all signs are known, so that a page may set the text as wide in whatever font it has; else None.
+
+    >>> known_width("Größe", 10), known_width("שלום", 10)
+    (28.34, None)
+    """
+    is_known = all(sign in _SIGNS or _letter(sign) in _WIDTHS[bold] for sign in text)
+    return text_width(text, size, bold) if is_known else None
+
+
+def _letter(sign: str) -> str:
+    """What a letter is without its accents, which take no room of their own."""
+    return unicodedata.normalize("NFD", sign)[0]
+
+
+def _other_width(sign: str, known: Mapping[str, int]) -> int:
     if unicodedata.combining(sign):
         return 0
+    if (letter := _letter(sign)) in known:
+        return known[letter]
     is_wide = unicodedata.east_asian_width(sign) in "WF"
     return _WIDE if is_wide else _OTHER
 
@@ -48,7 +70,7 @@ def fitted(text: object, size: float, most: float, bold: bool = False) -> str:
     """A text on one line, its end left out where it is wider than `most`.
 
     >>> fitted("ESOPHAGEAL", 10, 50), fitted("one\\ntwo", 10, 50)
-    ('ESOPHA…', 'one\\\\ntwo')
+    ('ESOPH…', 'one\\\\ntwo')
     """
     line = one_line(str(text)[:500])
     if text_width(line, size, bold) <= most:

@@ -16,7 +16,7 @@ from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.factor_graph import FactorGraph
 from plausible.models.notes import Notes
 from plausible.plotting.drawing import Arc, Look, Node, arc_of, drawn
-from plausible.plotting.focus import FocusLike, View, view_of
+from plausible.plotting.focus import FocusLike, View, read_groups, view_of
 from plausible.plotting.graphs import look_of, picture_of_graph, strength_looks
 from plausible.plotting.nodes import PLAIN, SEEN, SET, SOFT, Row, Style, belief_node, dot_node, name_node, number_node
 from plausible.plotting.picture import Picture
@@ -60,6 +60,7 @@ def picture_of_beliefs(
     prior: bool = True,
     focus: FocusLike = "auto",
     strengths: Any = None,
+    groups: Any = None,
     options: Mapping[str, Any] | None = None,
 ) -> Picture:
     """The picture of what a model believes; see `Beliefs.picture`."""
@@ -82,7 +83,8 @@ def picture_of_beliefs(
     number = {node: place for place, node in enumerate(view.nodes)}
     arcs = [_cut(arc_of(edge, number, look_of(edge, looks)), view, settings) for edge in view.edges]
     notes = [*_notes(found, settings, before is not None), *view.notes]
-    return drawn(nodes, arcs, heading_of(model), notes, places_of(model))
+    framed = read_groups(view, graph.nodes, groups, "this model")
+    return drawn(nodes, arcs, heading_of(model), notes, places_of(model), framed)
 
 
 def places_of(model: Any) -> dict[str, tuple[float, float]]:

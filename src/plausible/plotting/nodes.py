@@ -91,7 +91,7 @@ def name_node(
     middle = width / 2
     if style.tag:
         middle -= (text_width(style.tag, _TAG) + 8) / 2
-        items.append(_tag(middle + text_width(shown[0], _NAME) / 2 + 8, first, style, "start"))
+        items.append(_tag(middle + text_width(shown[0], _NAME) / 2 + 8, first, style))
     items.append(Text(round(middle, 1), round(first, 1), shown[0], _NAME, style.name, "middle"))
     items += [
         Text(round(width / 2, 1), round(first + 15.0 * (place + 1), 1), line, _SMALL, "muted", "middle")
@@ -191,8 +191,10 @@ def _header(name: str, style: Style, hidden: int, least: float) -> tuple[list[It
     return items, width
 
 
-def _tag(x: float, y: float, style: Style, anchor: Literal["start", "end"]) -> Text:
-    return Text(round(x, 1), round(y, 1), style.tag, _TAG, style.frame, anchor)
+def _tag(x: float, y: float, style: Style) -> Text:
+    # The grey of plain frames is too faint for text.
+    colour: Colour = "muted" if style.frame == PLAIN.frame else style.frame
+    return Text(round(x, 1), round(y, 1), style.tag, _TAG, colour)
 
 
 def _bar(start: float, middle: float, row: Row, style: Style) -> list[Item]:

@@ -6,11 +6,18 @@ from collections.abc import Callable, Iterable
 from html import escape
 
 from plausible.base.records import one_line
-from plausible.plotting.measuring import FONTS
-from plausible.plotting.palette import PALETTE, Colour
+from plausible.plotting.measuring import FONTS, known_width
+from plausible.plotting.palette import PALETTE
 from plausible.plotting.parts import Box, Item, Part, Path, Sheet, Text
 
 _DASHES = "5 4"
+#: How notebooks (Jupyter, VS Code, Colab) and sites (Material for MkDocs, Zensical) say that they are light or dark.
+_PAGES = {
+    "light": ":is([data-jp-theme-light=true],.vscode-light,[theme=light],[data-md-color-scheme=default])",
+    "dark": ":is([data-jp-theme-light=false],.vscode-dark,[theme=dark],[data-md-color-scheme=slate])",
+}
+_PAINTS = {"f": "fill", "s": "stroke"}
+_COLOURS: dict[str, tuple[str, str]] = {**PALETTE}
 #: What assistive technology is told of each kind of part.
 _ROLES = {"node": "graphics-object", "edge": "graphics-symbol", "plate": "graphics-object", "note": "note"}
 
@@ -28,22 +35,21 @@ def svg_text(picture: Sheet, label: str) -> str:
 
 
 def _style(picture: Sheet) -> str:
-    """The colours in use as classes, light and then dark, all below the class of the picture: a page keeps its own."""
-    used = dict.fromkeys(name for part in picture.parts for item in part.items for name in _classes(item))
-    names = ["f-paper", *used]
+    """The colours in use as classes, light and dark, all below the class of the picture: a page keeps its own."""
+    used = dict.fromkeys(
+        ["f-paper", *(name for part in picture.parts for item in part.items for name in _classes(item))]
+    )
     fonts = ",".join(f"'{font}'" if " " in font else font for font in FONTS)
-    base = f".plausible-picture{{max-width:100%;height:auto;font-family:{fonts}}}"
-    light, dark = (_rules(names, ".plausible-picture", shade) for shade in (0, 1))
-    # Notebooks and editors that say whether their page is dark are believed, before the system is.
-    known_dark = _rules(names, "[data-jp-theme-light=false] .plausible-picture", 1)
-    known_light = _rules(names, "[data-jp-theme-light=true] .plausible-picture", 0)
-    return f"{base}{light}@media(prefers-color-scheme:dark){{{dark}{known_light}}}{known_dark}"
+    base = f".plausible-picture{{max-width:100%;height:auto;font-family:{fonts};color-scheme:light dark}}"
+    # Pages that say whether they are dark are believed, before the system is.
+    known = (f"{page} .plausible-picture{{color-scheme:{scheme}}}" for scheme, page in _PAGES.items())
+    return "".join([base, *known, *map(_rule, used)])
 
 
-def _rules(names: Iterable[str], scope: str, shade: int) -> str:
-    kinds = {"f": "fill", "s": "stroke"}
-    colours: dict[str, Colour] = {colour: colour for colour in PALETTE}
-    return "".join(f"{scope} .{name}{{{kinds[name[0]]}:{PALETTE[colours[name[2:]]][shade]}}}" for name in names)
+def _rule(name: str) -> str:
+    kind, colours = _PAINTS[name[0]], _COLOURS[name[2:]]
+    # Programs that know no light-dark take the light colour.
+    return f".plausible-picture .{name}{{{kind}:{colours[0]};{kind}:light-dark({colours[0]},{colours[1]})}}"
 
 
 def _classes(item: Item) -> list[str]:
@@ -94,6 +100,9 @@ def _text(text: Text) -> str:
     anchor = f' text-anchor="{text.anchor}"' if text.anchor != "start" else ""
     weight = ' font-weight="bold"' if text.is_bold else ""
     named = zip(("x", "y", "font-size"), (text.x, text.y, text.size), strict=True)
+    # In a wider font than boxes are measured for, it is as wide all the same.
+    width = known_width(text.text, text.size, text.is_bold)
+    weight += f' textLength="{_number(width)}" lengthAdjust="spacingAndGlyphs"' if width else ""
     return f'<text{_attributes(named)}{anchor}{weight} class="f-{text.colour}">{_escaped(text.text)}</text>'
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.pictured import picture_by
 from plausible.base.records import Result, format_number, record, to_plain
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.diagram import Diagram
@@ -21,6 +22,9 @@ from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownSta
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.variables import State, Variable
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Picture
 
 #: How a node of a tree is reached: pairs (name of a node, branch taken there), from the root on.
 Path: TypeAlias = tuple[tuple[str, State], ...]
@@ -37,6 +41,13 @@ class TreeSolution(Result):
     strategy: Mapping[Path, State]
     ties: Mapping[Path, tuple[State, ...]]  # All the best actions, where a choice has several, by its path
     tree: DecisionTree = field(repr=False)  # The tree
+
+    def picture(self) -> Picture:
+        """The tree with what each node is worth, and what to do brought out: `save("tree.svg")` writes it."""
+        return picture_by("picture_of_decision_tree", self)
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
 
     def __str__(self) -> str:
         return draw_tree(self.tree, self.strategy)
@@ -106,6 +117,13 @@ class DecisionTree(Result):
         return cls(Choice(name, branches))
 
     # --- what is there ---
+
+    def picture(self) -> Picture:
+        """Choices in rectangles, chances in ovals, from left to right; of a large tree what is nearest to the root."""
+        return picture_by("picture_of_decision_tree", self)
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
 
     def to_dict(self) -> dict[str, Any]:
         """The nodes as dictionaries within each other, made one by one: depth is no matter of Python's stack."""

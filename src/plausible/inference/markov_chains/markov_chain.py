@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats, Ints
 from plausible.base.method_names import own_methods
 from plausible.base.options import generator_of, read_count
+from plausible.base.pictured import picture_by
 from plausible.base.query_info import QueryInfo
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
@@ -27,6 +28,9 @@ from plausible.inference.markov_chains.chain_limits import SMALL, censored, powe
 from plausible.inference.markov_chains.spectral_gap import gap_of, log_balance
 from plausible.kernels.markov_chain import walk
 from plausible.variables import State
+
+if TYPE_CHECKING:
+    from plausible.base.pictured import Picture
 
 _NOT_ELIMINATED = "There are too many states for elimination. The error is about residual / spectral_gap()."
 
@@ -64,6 +68,13 @@ class MarkovChain(ChainKinds):
     >>> drinks.stationary().values.round(6)
     array([0.666667, 0.333333])
     """
+
+    def picture(self) -> Picture:
+        """The states, and how probable it is to go from one to another; of more than 24 states two steps of time."""
+        return picture_by("picture_of_chain", self.states, self.transition)
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
 
     def n_step(self, num_steps: int) -> Any:
         """A^n: the probabilities of each state n steps after each state; sparse for a sparse chain."""

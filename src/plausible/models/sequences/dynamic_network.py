@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from plausible.base.hints import NETWORK_HINTS, Hinted
 from plausible.base.method_names import own_methods
 from plausible.base.options import check_count
-from plausible.base.pictured import html_with_picture
 from plausible.base.records import TextTable
 from plausible.cpds import CPD, KINDS
 from plausible.errors import InvalidModel, counted
@@ -19,7 +18,6 @@ from plausible.models.notes import Notes
 from plausible.models.sequences.dynamic_answers import DynamicAnswers
 from plausible.models.sequences.sequence_model import variable_of, variable_record
 from plausible.models.sequences.template import Lagged, Template, lagged
-from plausible.models.shown_parts import title_of
 from plausible.variables import Variable
 from plausible.variables.variable import states_cell
 
@@ -274,12 +272,6 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
     def __repr__(self) -> str:
         edges = counted(len(self._edges()), "edge")
         return f"<DynamicBayesianNetwork: {counted(len(self), 'variable')} a slice, {edges}, order {self.order}>"
-
-    def _repr_html_(self) -> str:
-        return html_with_picture(self.picture(), title_of(self), "".join(table.to_html() for table in self._shown()))
-
-    def _repr_svg_(self) -> str:
-        return self.picture().svg
 
     def picture(self, *, focus: Any = "auto") -> Picture:
         """The graph of a slice, with what it depends on in slices before to its left.

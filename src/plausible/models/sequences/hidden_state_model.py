@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Floats
 from plausible.base.options import check_number, generator_of, read_count
+from plausible.base.pictured import picture_by
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.kernels.state_chains import StateChains
@@ -26,6 +27,8 @@ from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Picture
 
 #: What becomes of rows that every question takes.
 _Rows = SequencesLike
@@ -50,6 +53,8 @@ class HiddenStateModel(SequenceModel):
 
     state: Variable
     emission: Emission
+    initial: Floats
+    transition: Floats
 
     @abstractmethod
     def _chains(self, sequences: Sequences, observed: ObservedSteps | None = None) -> HiddenChains:
@@ -83,6 +88,14 @@ class HiddenStateModel(SequenceModel):
     def num_states(self) -> int:
         """How many hidden states there are."""
         return self.state.num_states
+
+    def picture(self) -> Picture:
+        """The states with what each lets us see, and where they lead: `save("states.svg")` writes it.
+
+        Beside an arrow is how probable it is, or it is as wide as that; of more than 24 states it is shown what depends
+        on what.
+        """
+        return picture_by("picture_of_hidden_chain", self)
 
     @property
     def _observed_variables(self) -> list[Variable]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import Seed, generator_of, read_count
+from plausible.base.pictured import picture_by
 from plausible.base.remedies import Argument, Remedy
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
@@ -24,6 +25,8 @@ from plausible.variables import Variable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Picture
 
 #: How covariances are kept: as they are, updated in Joseph's form; or by their roots, for the worst conditioned ones.
 Form = Literal["joseph", "square-root"]
@@ -46,6 +49,10 @@ class LinearAnswers(SequenceModel):
     observations: tuple[str, ...]
     inputs: tuple[str, ...]
     form: Form
+
+    def picture(self) -> Picture:
+        """What each number is made of, the step before to its left: `save("system.svg")` writes it."""
+        return picture_by("picture_of_system", self)
 
     # --- rows ---
 

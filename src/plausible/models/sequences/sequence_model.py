@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,6 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
 from plausible.base.options import Seed
+from plausible.base.pictured import html_with_picture
 from plausible.base.records import TextTable, plain
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import ImpossibleEvidence
@@ -20,6 +20,8 @@ from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausible.base.pictured import Picture
 
 
 class SequenceModel(Frozen, ABC):
@@ -61,10 +63,15 @@ class SequenceModel(Frozen, ABC):
     def __str__(self) -> str:
         return "\n\n".join([title_of(self), *map(str, self._shown())])
 
+    @abstractmethod
+    def picture(self) -> Picture:
+        """What depends on what, or where states lead: a notebook shows it, `save("model.svg")` writes it."""
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
+
     def _repr_html_(self) -> str:
-        tables = "".join(table.to_html() for table in self._shown())
-        folded = f"<details><summary>parameters</summary>{tables}</details>" if tables else ""
-        return f"<div><p><b>{html.escape(title_of(self))}</b></p>{folded}</div>"
+        return html_with_picture(self.picture(), title_of(self), "".join(table.to_html() for table in self._shown()))
 
     @property
     def _place(self) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.method_names import own_methods
 from plausible.base.options import Seed, check_number, generator_of, read_count
-from plausible.base.pictured import chart_by
+from plausible.base.pictured import chart_by, picture_by
 from plausible.base.records import Result, TextTable, record
 from plausible.base.remedies import Argument, Remedy
 from plausible.data.sequences import Sequences, SequencesLike
@@ -40,7 +40,7 @@ from plausible.variables import Variable
 if TYPE_CHECKING:
     import pandas as pd
 
-    from plausible.base.pictured import Axes, Chart
+    from plausible.base.pictured import Axes, Chart, Picture
 
 #: "auto" is exact for sequences with at most so many courses of modes.
 _FEW_HISTORIES = 1000
@@ -175,6 +175,10 @@ class SwitchingLinearDynamicalSystem(SequenceModel):
     def variables(self) -> Mapping[str, Variable]:
         """Name -> variable, of all columns that rows may have."""
         return MappingProxyType({name: Variable(name) for name in self.observations})
+
+    def picture(self) -> Picture:
+        """The modes and where they lead; the pictures of `systems` show how numbers move in each."""
+        return picture_by("picture_of_chain", self.modes, self.switch_transition)
 
     def with_engine(self, engine: SwitchingEngine | str) -> SwitchingLinearDynamicalSystem:
         """The same model, whose questions are answered by another engine."""
