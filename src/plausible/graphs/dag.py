@@ -189,6 +189,18 @@ class DAG(PlainGraph):
         """
         return frozenset(self._index.names(self._ball.reached(self._index.select(x), self._index.select(given))))
 
+    def requisite(self, targets: Nodes, given: Nodes = (), weighed: Nodes = ()) -> frozenset[Node]:
+        """The nodes whose distributions P(targets | given) can depend on, whatever the numbers are (Shachter 1998).
+
+        Others are barren, or cut off from the targets by what is given. Of `weighed` nodes something is known, by soft
+        evidence; targets that are given ask for nothing. The time is linear in the number of edges.
+
+        >>> sorted(DAG("D -> G <- I -> S; G -> L").requisite("I", given="G"))
+        ['D', 'G', 'I']
+        """
+        select = self._index.select
+        return frozenset(self._index.names(self._ball.asked(select(targets), select(given), select(weighed))))
+
     def active_trails(self, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Listing[Trail]:
         """List the active trails between `x` and `y`, shortest first; see `plausible.graphs.trails.active_trails`."""
         return active_trails(self, x, y, given, limit)

@@ -58,6 +58,16 @@ class BayesBall:
         seen = frozenset(observed)
         return roll(self._parents, self._children, starts, set(targets) - seen, seen)[0]
 
+    def asked(self, starts: Sequence[int], observed: Sequence[int], weighed: Sequence[int]) -> list[int]:
+        """The positions that the ball leaves for their parents: a parent of their own would be connected to a start.
+
+        Weighed positions let it through, and send one from a parent back as well, as one with an observed child would.
+        """
+        seen, soft = frozenset(observed), frozenset(weighed)
+        _, visits = roll(self._parents, self._children, starts, frozenset(), seen, soft)
+        sent = {node: FROM_PARENT if node in seen else FROM_CHILD for node in visits}
+        return [node for node, sides in visits.items() if sides & sent[node] or node in soft]
+
     def _roll_in_kernel(
         self, starts: Sequence[int], targets: Sequence[int], observed: Sequence[int]
     ) -> tuple[bool, NDArray[np.uint8]]:
@@ -82,11 +92,17 @@ class BayesBall:
 
 
 def roll(
-    parents: Rows, children: Rows, starts: Iterable[int], targets: Collection[int], observed: Collection[int]
+    parents: Rows,
+    children: Rows,
+    starts: Iterable[int],
+    targets: Collection[int],
+    observed: Collection[int],
+    weighed: Collection[int] = (),
 ) -> tuple[bool, dict[int, int]]:
     """The Bayes ball in plain Python: whether it met a target, and for each node the sides from which it came.
 
-    The same rules as `plausible.kernels.reachability.bayes_ball`, for graphs too small to load a compiler for.
+    The same rules as `plausible.kernels.reachability.bayes_ball`, for graphs too small to load a compiler for; weighed
+    nodes send it to their parents wherever it comes from.
     """
     visits = dict.fromkeys(starts, FROM_CHILD)
     stack = [(start, FROM_CHILD) for start in visits]
@@ -95,7 +111,7 @@ def roll(
         if node in targets:
             return True, visits
         is_observed = node in observed
-        if (side == FROM_PARENT) == is_observed:
+        if (side == FROM_PARENT) == is_observed or node in weighed:
             for parent in parents[node]:
                 if not visits.get(parent, 0) & FROM_CHILD:
                     visits[parent] = visits.get(parent, 0) | FROM_CHILD

@@ -43,7 +43,6 @@ from plausible.models.network_parts import (
 from plausible.models.notes import NO_NOTES, Notes
 from plausible.models.number_answers import NumberAnswers
 from plausible.models.question import Parts, Question
-from plausible.models.requisite import requisite
 from plausible.models.shown_parts import family_text, network_table
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of, read_findings, settings_of
@@ -194,7 +193,7 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Drawn,
         """The variables whose distributions the answer can depend on, in the network's order."""
         names, evidence = [variable.name for variable in question.targets], question.evidence
         observed, weighed = (*evidence.hard, *evidence.values), (*evidence.soft, *question.beliefs)
-        needed = requisite(self._graph, names, observed, weighed).distributions
+        needed = self._graph.requisite(names, observed, weighed)
         return tuple(name for name in self._cpds if name in needed)
 
     def _families(self) -> dict[str, tuple[Variable, ...]]:
