@@ -76,14 +76,15 @@ class PartitionedStatistics(Statistics):
         """Name -> how many cells of it are missing."""
         return self._facts.missing
 
-    def with_variables(self, variables: Mapping[str, Variable]) -> Statistics:
+    def with_variables(self, variables: Mapping[str, Variable]) -> PartitionedStatistics:
         """The same rows, read again where they have other states."""
         known = {name: variable for name, variable in variables.items() if name in self.variables}
         if all(self.variables[name] == variable for name, variable in known.items()):
             return self
         again = self._partitions.with_variables(known)
         if again is None:
-            return super().with_variables(variables)
+            super().with_variables(variables)  # which refuses states that differ
+            return self
         return PartitionedStatistics(again, progress=self._progress)
 
     def each(self, work: Callable[[Piece], Any]) -> Iterable[Any]:
@@ -171,7 +172,7 @@ def read_statistics(data: DataLike, *, num_threads: int = 2) -> Statistics:
     """Statistics as they are, and those of what `Table.read` takes; in pieces where a table would be too large."""
     if isinstance(data, Statistics):
         return data
-    stream = _too_large(data)
+    stream = large_stream(data)
     if stream is None:
         return TableStatistics(data, num_threads=num_threads)
     return StreamStatistics(stream, num_threads=num_threads)
@@ -181,7 +182,7 @@ def for_learning(data: DataLike, named: Iterable[str] = ()) -> Table | Statistic
     """The data without columns that are hardly variables, as `Table.for_learning`: a table where it fits in memory."""
     if isinstance(data, Statistics):
         return data
-    stream = _too_large(data)
+    stream = large_stream(data)
     if stream is None:
         return Table.for_learning(data, named)
     if left_out := stream.doubts(set(named)):
@@ -191,7 +192,7 @@ def for_learning(data: DataLike, named: Iterable[str] = ()) -> Table | Statistic
     return StreamStatistics(stream)
 
 
-def _too_large(data: Any) -> Stream | None:
+def large_stream(data: Any) -> Stream | None:
     """The rows in pieces of which a table would be too large for memory."""
     if isinstance(data, Table) or not (isinstance(data, Stream) or is_in_pieces(data)):
         return None

@@ -209,7 +209,7 @@ def _completed(
     Families with numbers have none; they are known by what EM has learned.
     """
     options: dict[str, Any] = {"estimate": estimate, "kinds": kinds, "knowledge": knowledge}
-    fit = learn_em(graph, families.statistics.table, prior, **options, tolerance=1e-8)
+    fit = learn_em(graph, families.statistics, prior, **options, tolerance=1e-8)
     counts = FamilyCounts(families.variables, families.parents, fit.expectations.counts, fit.cases.total)
     numbers = [cpd for cpd in fit.network.cpds.values() if any(v.is_continuous for v in cpd.scope)]
     fixed = {**knowledge.fixed_cpds, **{cpd.variable.name: cpd for cpd in numbers}}

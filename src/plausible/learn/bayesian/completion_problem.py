@@ -227,7 +227,8 @@ class CompletionProblem:
                     f"The prior of {name!r} has pseudo-counts that are zero: Bayesian learning from rows with missing "
                     "cells needs positive ones, such as prior=K2() or BDeu(10)."
                 )
-        return cls(read.cases, tables, tables.flat(read.maximization.exponents))
+        cases = read.cases.in_memory("Bayesian learning from rows with missing cells")
+        return cls(cases, tables, tables.flat(read.maximization.exponents))
 
     @cached_property
     def case_of_row(self) -> Ints:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,45 @@ from plausible.variables import Evidence, Variable
 #: How much of a variable is in the data: all of its cells, some, or none.
 Visibility: TypeAlias = Literal["observed", "partly", "hidden"]
 
+#: Numbers that stand for several cells have no more values.
+_LARGEST_WORD = 2**62
+
+Answer = TypeVar("Answer")
+Made = TypeVar("Made")
+
+
+class IncompleteRows(ABC):
+    """What EM asks of rows with missing cells, wherever they are: all at once in `Cases`, or in pieces."""
+
+    variables: Mapping[str, Variable]  # Name -> discrete variable
+    continuous: Mapping[str, Variable]  # Name -> continuous variable
+
+    @property
+    @abstractmethod
+    def total(self) -> float:
+        """How much all rows weigh."""
+
+    @property
+    @abstractmethod
+    def visibility(self) -> Mapping[str, Visibility]:
+        """Name -> "observed" in all cases, "partly", or "hidden" in all."""
+
+    @abstractmethod
+    def summed(self, work: Callable[[Cases], Answer], add: Callable[[Answer, Answer], Answer]) -> Answer:
+        """What some work gives for the cases, in one pass; answers for several stretches of them are added in order."""
+
+    @abstractmethod
+    def in_memory(self, method: str) -> Cases:
+        """All cases at once, for a method that can't do without; refused where they are in pieces."""
+
+    @property
+    def hidden(self) -> list[str]:
+        """The variables that no case observes."""
+        return [name for name, kind in self.visibility.items() if kind == "hidden"]
+
 
 @dataclass(frozen=True, eq=False)
-class Cases:
+class Cases(IncompleteRows):
     """The different rows of a table over some variables; made by `Cases.of`.
 
     Rows that weigh nothing are left out. Rows in which other variables were set from outside are different cases.
@@ -44,6 +81,8 @@ class Cases:
     continuous: Mapping[str, Variable] = field(default_factory=dict)
     #: A row for each case, NaN where missing. Where variables are continuous every row is a case of its own.
     numbers: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    start: int = 0  # Where the table begins among all rows, of which it may be a stretch
+    _ready: list[tuple[object, Any]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(
@@ -78,7 +117,7 @@ class Cases:
             there = open_columns(data, known).read(known)
             table = Table.read(there, [known[name] for name in there])
         table = table if weights is None else table.weighted(list(weights))
-        codes = np.full((table.num_rows, len(discrete)), -1, dtype=np.int32)
+        codes = np.full((len(discrete), table.num_rows), -1, dtype=np.int32).T
         numbers = np.full((table.num_rows, len(continuous)), np.nan)
         cells: tuple[NDArray[Any], ...] = (codes, numbers)
         sides = ((discrete, table.discrete, table.codes), (continuous, table.continuous, table.numbers))
@@ -107,10 +146,20 @@ class Cases:
             for name, count in zip((*self.variables, *self.continuous), seen, strict=True)
         }
 
-    @property
-    def hidden(self) -> list[str]:
-        """The variables that no case observes."""
-        return [name for name, kind in self.visibility.items() if kind == "hidden"]
+    def summed(self, work: Callable[[Cases], Answer], add: Callable[[Answer, Answer], Answer]) -> Answer:
+        """What the work gives for all cases."""
+        return work(self)
+
+    def in_memory(self, method: str) -> Cases:
+        """They are."""
+        return self
+
+    def ready(self, make: Callable[[Cases], Made]) -> Made:
+        """What is made of the cases, which is kept until something else is made of them."""
+        if not self._ready or self._ready[0][0] is not make:
+            self._ready[:] = [(make, make(self))]
+        made: Made = self._ready[0][1]
+        return made
 
     @property
     def is_complete(self) -> bool:
@@ -131,8 +180,8 @@ class Cases:
         return found | {name: number for name, number in numbers if not np.isnan(number)}
 
     def first_row(self, case: int) -> int:
-        """The first row of the table that has the case."""
-        return int(self._first_rows[case])
+        """The first row that has the case."""
+        return self.start + int(self._first_rows[case])
 
     @cached_property
     def _first_rows(self) -> Ints:
@@ -196,7 +245,7 @@ def _distinct(
     none = np.zeros((1, len(masks)), dtype=np.bool_)
     sets, setting_of_row = np.unique(np.vstack([none, is_set]), axis=0, return_inverse=True)
     counted = np.flatnonzero(weights > 0)
-    keys = np.column_stack([setting_of_row.ravel()[1:], codes]).astype(np.int32)[counted]
+    keys = np.vstack([setting_of_row.ravel()[1:].astype(np.int32), codes.T])[:, counted].T
     distinct, case = (keys, np.arange(len(keys))) if continuous else distinct_rows(keys)
     case_of_row = np.full(table.num_rows, -1, dtype=np.int64)
     case_of_row[counted] = case
@@ -219,12 +268,32 @@ def distinct_rows(rows: Codes) -> tuple[Codes, Ints]:
     """The different rows, sorted, and which of them each row is."""
     if not len(rows):
         return rows, np.zeros(0, dtype=np.int64)
-    order = np.lexsort(rows.T[::-1])
-    ordered = rows[order]
-    is_new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    words = _words(rows)
+    order = np.lexsort(words[::-1])
+    is_new = np.zeros(len(rows), dtype=np.bool_)
+    is_new[0] = True
+    for word in words:
+        ordered = word[order]
+        is_new[1:] |= ordered[1:] != ordered[:-1]
     case = np.empty(len(rows), dtype=np.int64)
     case[order] = np.cumsum(is_new) - 1
-    return ordered[is_new], case
+    return rows[order[is_new]], case
+
+
+def _words(rows: Codes) -> list[Ints]:
+    """Numbers that order rows as their cells do: as few as hold all of them, as numbers of mixed radix."""
+    words, room = [np.zeros(len(rows), dtype=np.int64)], _LARGEST_WORD
+    for column in rows.T:
+        least = int(column.min())
+        size = int(column.max()) - least + 1
+        if size > room:
+            words.append(np.zeros(len(rows), dtype=np.int64))
+            room = _LARGEST_WORD
+        words[-1] *= size
+        words[-1] += column
+        words[-1] -= least
+        room //= size
+    return words
 
 
 def completions_of(codes: Codes, num_states: Sequence[int]) -> tuple[Ints, Codes]:

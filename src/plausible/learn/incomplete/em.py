@@ -15,18 +15,19 @@ from plausible.base.arrays import Flags
 from plausible.base.hints import FIT_HINTS, Hinted
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed, check_count, generator_of
-from plausible.data.table import TableLike
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, counted, suggestion, warn_caller
 from plausible.inference.engines import Engine
 from plausible.kernels.jit import repeated
 from plausible.learn.estimation.families import CPDLearner, ParameterKnowledge, UnidentifiedParameters
 from plausible.learn.estimation.priors import Estimate, PriorLike
 from plausible.learn.incomplete.accelerated_em import HybridEM, OverrelaxedEM, SquaredEM
-from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.cases import IncompleteRows
 from plausible.learn.incomplete.expectations import Expectations
 from plausible.learn.incomplete.maximization import Masks
 from plausible.learn.incomplete.methods import FamilyEM, HardEM, IncrementalEM, VariationalEM
 from plausible.learn.incomplete.problem import EMMethod, EMProblem, EMState, PlainEM, read_problem
+from plausible.learn.incomplete.reading import read_rows
 from plausible.learn.incomplete.searching_em import AnnealedEM, BeamEM, PerturbedEM, ReweightedEM
 from plausible.learn.incomplete.starts_and_stops import (
     StartLike,
@@ -148,7 +149,7 @@ class EMFit(HasRun, Hinted):
     _hints, _told = FIT_HINTS, ("log_likelihood", *HasRun._told)
 
     runs: tuple[Run[EMState], ...]  # All runs, that with the largest objective first
-    cases: Cases  # The data
+    cases: IncompleteRows  # The data: `Cases`, or `CasesInPieces`
 
     @property
     def run(self) -> Run[EMState]:
@@ -226,7 +227,7 @@ class EMFit(HasRun, Hinted):
 @keyword_hints
 def learn_em(
     graph: object,
-    data: TableLike,
+    data: DataLike,
     prior: PriorLike = None,
     *,
     estimate: Estimate | None = None,
@@ -236,7 +237,7 @@ def learn_em(
     tolerance: float = 1e-6,
     max_steps: int = 1000,
     stopping: Stopping = "likelihood",
-    validation: TableLike | None = None,
+    validation: DataLike | None = None,
     kinds: Mapping[str, str | CPDLearner] | None = None,
     knowledge: ParameterKnowledge | None = None,
     hidden: Mapping[str, int] | Iterable[Variable] = (),
@@ -259,7 +260,7 @@ def learn_em(
     graph
         A DAG, a string of arrows, or a network, which also sets the states of its variables.
     data
-        Rows with missing cells (None, NaN).
+        Rows with missing cells (None, NaN), or statistics of them; where they come in pieces, each step is one pass.
     prior
         The prior of tables and trees: one for all, or name -> prior.
     estimate
@@ -321,7 +322,7 @@ def learn_em(
         raise InvalidArgument("stopping='validation' and validation=rows go together: rows that are not learned from.")
     problem = EMProblem(way.expectation_step(read.cases, engine), read.maximization)
     if validation is not None:
-        held_out = Cases.of(read.maximization.variables, validation, has_numbers=True)
+        held_out = read_rows(read.maximization.variables, validation)
         problem = replace(problem, validation=way.expectation_step(held_out, engine, read.cases))
     return best_em(problem, start, restarts, seed, stops, clock, stopping=rule, method=way)
 

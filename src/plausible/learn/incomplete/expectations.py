@@ -24,7 +24,7 @@ from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.engines import Engine, check_engine
 from plausible.inference.findings import impossible_evidence
 from plausible.inference.problem import Problem
-from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.cases import Cases, IncompleteRows
 from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row
@@ -36,7 +36,7 @@ class Expectations:
     """What a network expects of its families, given all cases."""
 
     log_likelihood: float  # Σ weight · log P(case); a bound of it, or an estimate, where `is_exact` is false
-    case_log_likelihoods: Floats  # log P(case) of each
+    case_log_likelihoods: Floats | None  # log P(case) of each; `None` where cases are not held in memory
     #: Name -> Σ weight · P(child, parents | case), with axes (parents..., child); cases in which the child was set from
     #: outside are left out.
     counts: Mapping[str, Floats]
@@ -55,7 +55,7 @@ class ExpectationStep(Protocol):
     """Anything that completes cases under a network: exactly, or by an approximate engine."""
 
     @property
-    def cases(self) -> Cases:
+    def cases(self) -> IncompleteRows:
         """What is completed."""
 
     def at(self, network: BayesianNetwork) -> Expectations:

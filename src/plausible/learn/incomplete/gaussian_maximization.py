@@ -17,7 +17,7 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.estimation.families import CPDLearner, Families, FamilyFit, FamilyTask, ParameterKnowledge
 from plausible.learn.estimation.learners import GaussianLearner, gaussian_cpd, regress_covariances
-from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.cases import Cases, IncompleteRows
 from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.variables import Variable
 
@@ -171,26 +171,33 @@ class MomentRegression:
         return GaussianLines(intercept, lines.coefficients * (scale[:-1] / scale[-1]), lines.variance / scale[-1] ** 2)
 
 
-def gaussian_start(regression: MomentRegression, cases: Cases, kind: str, generator: np.random.Generator) -> CPD:
+def gaussian_start(
+    regression: MomentRegression, moments: Floats | None, kind: str, generator: np.random.Generator
+) -> CPD:
     """A Gaussian to start from.
 
-    "available" is the regression in the cases in which the family is complete and the child was not set, with one more
-    case of independent columns for each context; "random" draws intercepts and coefficients from N(0, 1), in units in
-    which columns have mean zero and variance one; others are the distribution of the column, whatever the parents.
+    "available" is the regression on the moments of the cases in which the family is complete and the child was not set,
+    with one more case of independent columns for each context; "random" draws intercepts and coefficients from N(0, 1),
+    in units in which columns have mean zero and variance one; others are the distribution of the column, whatever the
+    parents.
     """
-    if kind != "available":
+    if moments is None:
         return regression.drawn(generator if kind == "random" else None)
-    discrete, continuous = list(cases.variables), list(cases.continuous)
-    numbers = cases.numbers[:, [continuous.index(name) for name in regression.units.names]]
-    codes = cases.codes[:, [discrete.index(v.name) for v in regression.parents if not v.is_continuous]]
-    whole = ~np.isnan(numbers).any(axis=1) & (codes >= 0).all(axis=1) & ~cases.is_set(regression.variable.name)
-    moments = regression.moments(numbers[whole], list(codes[whole].T.astype(np.intp)), cases.weights[whole])
     careful = replace(regression, learner=GaussianMomentLearner(regression.learner.variance_floor, 1.0))
     return careful.fit(moments, regression.drawn())[0]
 
 
+def available_moments(regression: MomentRegression, cases: Cases) -> Floats:
+    """The moments of the cases in which the family is complete and the child was not set."""
+    discrete, continuous = list(cases.variables), list(cases.continuous)
+    numbers = cases.numbers[:, [continuous.index(name) for name in regression.units.names]]
+    codes = cases.codes[:, [discrete.index(v.name) for v in regression.parents if not v.is_continuous]]
+    whole = ~np.isnan(numbers).any(axis=1) & (codes >= 0).all(axis=1) & ~cases.is_set(regression.variable.name)
+    return regression.moments(numbers[whole], list(codes[whole].T.astype(np.intp)), cases.weights[whole])
+
+
 def gaussian_regressions(
-    families: Families, cases: Cases, learners: Mapping[str, CPDLearner]
+    families: Families, cases: IncompleteRows, learners: Mapping[str, CPDLearner]
 ) -> dict[str, CPDLearner | MomentRegression]:
     """The learners, those of continuous variables as regressions on moments in the units of the cases."""
     units = NumberUnits.of(cases)
@@ -212,16 +219,17 @@ def gaussian_regressions(
 
 
 def settle_mixed(
-    families: Families, cases: Cases, learners: Mapping[str, CPDLearner], knowledge: ParameterKnowledge
+    families: Families, rows: IncompleteRows, learners: Mapping[str, CPDLearner], knowledge: ParameterKnowledge
 ) -> tuple[dict[str, CPDLearner], ParameterKnowledge]:
     """Learn discrete children of numbers at once, and fix them: being observed with their parents, they stay so."""
     mixed = [
         name
         for name in learners
-        if name in cases.variables and any(parent.is_continuous for parent in families.parents_of(name))
+        if name in rows.variables and any(parent.is_continuous for parent in families.parents_of(name))
     ]
     if not mixed:
         return dict(learners), knowledge
+    cases = rows.in_memory(f"Learning the discrete {mixed[0]!r}, which depends on numbers,")
     masks = {name: mask for name in (*cases.variables, *cases.continuous) if (mask := cases.is_set(name)).any()}
     columns = np.ascontiguousarray(cases.codes.T), np.ascontiguousarray(cases.numbers.T)
     table = Table({**cases.variables, **cases.continuous}, *columns, cases.weights, masks)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Positions
-from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.cases import Cases, IncompleteRows
 
 LOG_TWO_PI = math.log(2 * math.pi)
 #: A deviation below this share of the mean is rounding of the numbers as they were written.
@@ -21,14 +21,43 @@ _MAX_ROWS = 1024
 _MAX_ENTRIES = 1 << 19
 
 
+class ColumnSpread(NamedTuple):
+    """What is observed of each column: how much it weighs, its mean, and the squares of deviations from that."""
+
+    totals: Floats
+    center: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, numbers: Floats, weights: Floats) -> ColumnSpread:
+        """That of columns of numbers, NaN where missing."""
+        known = ~np.isnan(numbers)
+        totals = weights @ known
+        center = weights @ np.where(known, numbers, 0.0) / np.where(totals > 0, totals, 1.0)
+        return cls(totals, center, weights @ np.where(known, numbers - center, 0.0) ** 2)
+
+    def joined(self, other: ColumnSpread) -> ColumnSpread:
+        """That of the rows of both."""
+        totals = self.totals + other.totals
+        share = other.totals / np.where(totals > 0, totals, 1.0)
+        apart = other.center - self.center
+        squares = self.squares + other.squares + apart**2 * self.totals * share
+        return ColumnSpread(totals, self.center + share * apart, squares)
+
+    @property
+    def units(self) -> tuple[Floats, Floats]:
+        """The mean and the variance of each column; zero where it never varies but by rounding."""
+        variance = self.squares / np.where(self.totals > 0, self.totals, 1.0)
+        return self.center, np.where(variance > (_ROUNDING * self.center) ** 2, variance, 0.0)
+
+
 def column_units(numbers: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """The mean and the variance of each column, NaN where missing; zero where a column never varies but by rounding."""
-    known = ~np.isnan(numbers)
-    totals = weights @ known
-    divisor = np.where(totals > 0, totals, 1.0)
-    center = weights @ np.where(known, numbers, 0.0) / divisor
-    variance = weights @ np.where(known, numbers - center, 0.0) ** 2 / divisor
-    return center, np.where(variance > (_ROUNDING * center) ** 2, variance, 0.0)
+    return ColumnSpread.of(numbers, weights).units
+
+
+def _column_spread(cases: Cases) -> ColumnSpread:
+    return ColumnSpread.of(cases.numbers, cases.weights)
 
 
 class NumberUnits(NamedTuple):
@@ -43,9 +72,9 @@ class NumberUnits(NamedTuple):
     scale: Floats
 
     @classmethod
-    def of(cls, cases: Cases) -> NumberUnits:
+    def of(cls, cases: IncompleteRows) -> NumberUnits:
         """The units of the numbers that are observed."""
-        center, variance = column_units(cases.numbers, cases.weights)
+        center, variance = cases.summed(_column_spread, ColumnSpread.joined).units
         return cls(tuple(cases.continuous), center, np.sqrt(np.where(variance > 0, variance, 1.0)))
 
     def some(self, names: Sequence[str]) -> NumberUnits:

@@ -17,7 +17,8 @@ from plausible.errors import NotSupported, counted
 from plausible.inference.engines import Engine, check_engine
 from plausible.inference.variational.mean_field import MeanField
 from plausible.learn.incomplete.approximate_expectations import HardExpectations, mean_field_expectations
-from plausible.learn.incomplete.cases import Cases, completions_of
+from plausible.learn.incomplete.cases import Cases, IncompleteRows, completions_of
+from plausible.learn.incomplete.cases_in_pieces import PiecewiseExpectations, completed_by
 from plausible.learn.incomplete.expectations import (
     ExactExpectations,
     Expectations,
@@ -32,12 +33,15 @@ from plausible.models import BayesianNetwork
 _SMALLEST = 1e-290
 
 
-def exact_step(problem: EMProblem, method: str) -> ExactExpectations:
+def exact_step(problem: EMProblem, method: str) -> ExactExpectations | PiecewiseExpectations:
     """The E-step, which must be exact, and of states only."""
     refuse_numbers(problem.cases, method)
-    if not isinstance(problem.expectation, ExactExpectations):
+    step = problem.expectation
+    if isinstance(step, PiecewiseExpectations) and step.make is ExactExpectations:
+        return step
+    if not isinstance(step, ExactExpectations):
         raise NotSupported(f"{method} needs exact expectations: leave engine= out, or take another method=.")
-    return problem.expectation
+    return step
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +59,13 @@ class HardEM(EMMethod):
     """
 
     def expectation_step(
-        self, cases: Cases, engine: Engine | None = None, learned_from: Cases | None = None
+        self, cases: IncompleteRows, engine: Engine | None = None, learned_from: IncompleteRows | None = None
     ) -> ExpectationStep:
         """Most probable completions."""
         refuse_numbers(cases, "Hard EM")
         if engine is not None:
             raise NotSupported("Hard EM finds most probable completions by itself: leave engine= out.")
-        return HardExpectations(cases)
+        return completed_by(cases, HardExpectations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +99,16 @@ class VariationalEM(EMMethod):
     def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
         """The best beliefs that the engine finds at the start."""
         check_engine(self.engine, network.variables)
-        found, beliefs = mean_field_expectations(self.engine, network, problem.cases, None, self.sweeps)
+        cases = problem.cases.in_memory("VariationalEM")
+        found, beliefs = mean_field_expectations(self.engine, network, cases, None, self.sweeps)
         return problem.at(network, expectations=found, memory=beliefs)
 
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """One M-step, then sweeps from the beliefs before."""
         network, kept = problem.maximized(state)
         before = state.memory if isinstance(state.memory, tuple) else None  # a state of another method has none
-        found, beliefs = mean_field_expectations(self.engine, network, problem.cases, before, self.sweeps)
+        cases = problem.cases.in_memory("VariationalEM")
+        found, beliefs = mean_field_expectations(self.engine, network, cases, before, self.sweeps)
         return problem.at(network, kept, state, found, beliefs)
 
 
@@ -142,7 +148,7 @@ class IncrementalEM(EMMethod):
     def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
         """All blocks completed by the start."""
         exact_step(problem, "IncrementalEM")
-        cases = problem.cases
+        cases = problem.cases.in_memory("IncrementalEM")
         mixed = np.random.default_rng(0).permutation(cases.num_cases)  # alike cases apart, which are sorted together
         parts = np.array_split(mixed, min(self.num_blocks, max(1, cases.num_cases)))
         steps = tuple(ExactExpectations(cases.some(part)) for part in parts)
@@ -283,12 +289,12 @@ class FamilyEM(EMMethod):
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """Each distribution in turn."""
         exact_step(problem, "FamilyEM")
-        network, maximization = state.network, problem.maximization
+        network, maximization, cases = state.network, problem.maximization, problem.cases.in_memory("FamilyEM")
         for name, exponents in maximization.exponents.items():
             users = maximization.sharing(name)
             if len(users) == 1:
                 start = network.cpd(name).to_factor().values.reshape(exponents.shape)
-                frozen = FrozenFamily.of(network, name, problem.cases)
+                frozen = FrozenFamily.of(network, name, cases)
                 table = frozen.learned(start, exponents, self.inner_steps, 0.0)
                 network = maximization.with_tables(network, {name: table})
             else:

@@ -6,18 +6,12 @@ one network, θ the parameters of another (Neal & Hinton 1998). E-steps maximise
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any
+from functools import partial
 
-import numpy as np
-
-from plausible.base.remedies import Argument
-from plausible.data.columns import has_values
-from plausible.data.sources import open_columns
-from plausible.data.table import Table, TableLike
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable, counted, suggestion
+from plausible.data.table_statistics import DataLike
+from plausible.errors import ImpossibleEvidence, NotSupported, counted
 from plausible.graphs.graph_input import read_dag
 from plausible.inference.engines import Engine
 from plausible.learn.estimation.families import (
@@ -28,7 +22,8 @@ from plausible.learn.estimation.families import (
 )
 from plausible.learn.estimation.learners import find_learners
 from plausible.learn.estimation.priors import Estimate, PriorLike, is_no_prior, refuse_unknown
-from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.cases import Cases, IncompleteRows
+from plausible.learn.incomplete.cases_in_pieces import completed_by
 from plausible.learn.incomplete.expectations import (
     EngineExpectations,
     ExactExpectations,
@@ -45,10 +40,9 @@ from plausible.learn.incomplete.gaussian_maximization import (
 )
 from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.learn.incomplete.maximization import Masks, Maximization, Maximized, family_log_likelihood, given_trees
+from plausible.learn.incomplete.reading import hidden_variables, read_rows, rows_of_graph
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
-
-_NOTHING_KNOWN: Mapping[str, Variable] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +79,7 @@ class EMProblem:
     validation: ExpectationStep | None = None  # the E-step on data that the network is not fitted to
 
     @property
-    def cases(self) -> Cases:
+    def cases(self) -> IncompleteRows:
         """The data, over the variables of the graph in its order."""
         return self.expectation.cases
 
@@ -117,11 +111,11 @@ class EMProblem:
             return None
 
 
-def expectation_step(cases: Cases, learned_from: Cases | None = None) -> ExpectationStep:
+def expectation_step(cases: IncompleteRows, learned_from: IncompleteRows | None = None) -> ExpectationStep:
     """The exact E-step for cases of either kind, moments in the units of the cases that are learned from."""
     if not cases.continuous:
-        return ExactExpectations(cases)
-    return HybridExpectations(cases, NumberUnits.of(learned_from or cases))
+        return completed_by(cases, ExactExpectations)
+    return completed_by(cases, partial(HybridExpectations, units=NumberUnits.of(learned_from or cases)))
 
 
 class EMMethod:
@@ -146,13 +140,13 @@ class EMMethod:
         return 0
 
     def expectation_step(
-        self, cases: Cases, engine: Engine | None = None, learned_from: Cases | None = None
+        self, cases: IncompleteRows, engine: Engine | None = None, learned_from: IncompleteRows | None = None
     ) -> ExpectationStep:
         """The E-step of this method: exact, or by an engine; in the units of the cases that are learned from."""
         if engine is None:
             return expectation_step(cases, learned_from)
         refuse_numbers(cases, "EM by an engine")
-        return EngineExpectations(cases, engine)
+        return completed_by(cases, partial(EngineExpectations, engine=engine))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +154,7 @@ class PlainEM(EMMethod):
     """An M-step for all distributions, then an E-step for all cases."""
 
 
-def refuse_numbers(cases: Cases, method: str) -> None:
+def refuse_numbers(cases: IncompleteRows, method: str) -> None:
     """Continuous variables are for methods with exact expectations."""
     for name in cases.continuous:
         raise NotSupported(
@@ -170,7 +164,7 @@ def refuse_numbers(cases: Cases, method: str) -> None:
 
 def read_problem(
     graph: object,
-    data: TableLike,
+    data: DataLike | Cases,
     hidden: Mapping[str, int] | Iterable[Variable] = (),
     prior: PriorLike = None,
     estimate: Estimate | None = None,
@@ -190,7 +184,7 @@ def read_problem(
     network = graph if isinstance(graph, BayesianNetwork) else None
     dag = read_dag(graph) if network is None else network.graph
     named = dict(start.variables) if isinstance(start, BayesianNetwork) else {}
-    cases = _read_cases(network, list(map(str, dag.nodes)), data, hidden_variables(hidden, named), named)
+    cases = rows_of_graph(network, list(map(str, dag.nodes)), data, hidden_variables(hidden, named), named)
     there = {**cases.variables, **cases.continuous}
     known = dict(network.variables) if network is not None else {str(node): there[str(node)] for node in dag.nodes}
     parents = {name: tuple(map(str, dag.parents(name))) for name in known}
@@ -206,89 +200,6 @@ def read_problem(
         wanted = gaussian_regressions(families, cases, learners)
     chosen: Estimate = estimate or ("mle" if is_no_prior(prior) else "mean")
     return EMProblem(expectation_step(cases), Maximization.of(families, prior, chosen, wanted, given, dag))
-
-
-def _read_cases(
-    network: BayesianNetwork | None,
-    nodes: Sequence[str],
-    data: TableLike,
-    unseen: Mapping[str, Variable],
-    named: Mapping[str, Variable],
-) -> Cases:
-    """The cells of the nodes, and no others; columns of hidden variables, which hold nothing, are read as these."""
-    for name in unseen:
-        if name not in nodes:
-            message = (f"{name!r} is not a variable of the graph, though ", Argument("hidden"), " has it.")
-            raise UnknownVariable(*message, suggestion(name, nodes))
-    if network is not None:
-        known = dict(network.variables)
-        for name, variable in unseen.items():  # states without names only have a number
-            own, wanted = known[name].states, variable.states
-            if own != wanted and (len(own) != len(wanted) or wanted != Variable(name, len(wanted)).states):
-                raise InvalidArgument(
-                    f"hidden= gives {name!r} the states {list(wanted)}, the network has {list(own)}. Leave it out of "
-                    "hidden=, or give the graph alone: network.graph."
-                )
-        rows = data if isinstance(data, (Table, Cases)) else open_columns(data, known).read(known)
-        refuse_seen(unseen, rows)
-        return Cases.of(known, rows, has_numbers=True)
-    named = {name: named[name] for name in nodes if name in named and name not in unseen}
-    opened = data if isinstance(data, Table) else open_columns(data, named)
-    columns = opened.variables if isinstance(opened, Table) else opened.names
-    there = list(dict.fromkeys([*map(str, columns), *unseen]))
-    for node in nodes:
-        if node not in there:
-            problem = f"the data. If it is hidden, say how many states it has: hidden={{{node!r}: 2}}"
-            raise UnknownVariable.named(node, there, problem)
-    used = opened if isinstance(opened, Table) else opened.read(nodes)
-    refuse_seen(unseen, used)
-    given = {**named, **unseen}
-    table = used if isinstance(used, Table) else Table.read(used, [given[name] for name in given if name in used])
-    variables = {**table.variables, **given}
-    return Cases.of({node: variables[node] for node in nodes}, table, has_numbers=True)
-
-
-def refuse_seen(unseen: Iterable[str], rows: Table | Cases | Mapping[Any, Any]) -> None:
-    """Refuse hidden variables that rows have values of."""
-    for name in unseen:
-        if isinstance(rows, Cases):
-            is_seen = rows.visibility.get(name, "hidden") != "hidden"
-        elif isinstance(rows, Table):
-            is_seen = name in rows.variables and rows.missing.get(name, 0) < rows.num_rows
-        else:
-            is_seen = name in rows and has_values(name, rows[name])
-        if is_seen:
-            raise InvalidArgument(
-                f"{name!r} is in hidden=, but has values in the data. Leave it out of hidden=, and its empty cells are "
-                "completed; or drop the column, and it is hidden; or give the hidden variable another name. "
-                "Table.read(..., variables=...) names states that no "
-                "row has."
-            )
-
-
-def hidden_variables(
-    hidden: Mapping[str, int] | Iterable[Variable], known: Mapping[str, Variable] = _NOTHING_KNOWN
-) -> dict[str, Variable]:
-    """Name -> variable, from numbers of states or a list; those known with so many states are taken as they are.
-
-    >>> hidden_variables({"H": 2})
-    {'H': Variable('H', [0, 1])}
-    """
-    read: dict[str, Variable] = {}
-    for name, given in hidden.items() if isinstance(hidden, Mapping) else [(None, each) for each in hidden]:
-        if isinstance(given, Variable) and name in (None, given.name):
-            read[given.name] = given
-            continue
-        if name is None or isinstance(given, Variable):
-            raise InvalidArgument(
-                "hidden= maps names to numbers of states, such as {'H': 3}, or lists variables; "
-                f"{given if name is None else {name: given}!r} is neither."
-            )
-        if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-            raise InvalidArgument(f"hidden={{{name!r}: {given!r}}} must tell how many states {name!r} has, 1 or more.")
-        same = known.get(name)
-        read[name] = same if same is not None and same.num_states == given else Variable(name, int(given))
-    return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +222,7 @@ class EMFunctional:
         return max(self.log_likelihood - self.value, 0.0)
 
 
-def observed_log_likelihood(network: BayesianNetwork, data: TableLike | Cases) -> float:
+def observed_log_likelihood(network: BayesianNetwork, data: DataLike | Cases) -> float:
     """Σ weight · log P(observed cells of a row), missing cells summed out.
 
     The network has tables, linear Gaussians and conditional linear Gaussians; variables without a column are hidden.
@@ -321,7 +232,7 @@ def observed_log_likelihood(network: BayesianNetwork, data: TableLike | Cases) -
     >>> round(observed_log_likelihood(coin, {"coin": [0, None]}), 6)
     -1.386294
     """
-    return expectation_step(Cases.of(network.variables, data, has_numbers=True)).at(network).log_likelihood
+    return expectation_step(read_rows(network.variables, data)).at(network).log_likelihood
 
 
 def expected_log_likelihood(network: BayesianNetwork, expectations: Expectations) -> float:
@@ -344,7 +255,7 @@ def expected_log_likelihood(network: BayesianNetwork, expectations: Expectations
 
 
 def em_functional(
-    network: BayesianNetwork, data: TableLike | Cases, completing: BayesianNetwork | None = None
+    network: BayesianNetwork, data: DataLike | Cases, completing: BayesianNetwork | None = None
 ) -> EMFunctional:
     """F and its terms at a network θ, where Q is the posterior of the missing cells under `completing`.
 
@@ -356,7 +267,8 @@ def em_functional(
     >>> round(found.log_likelihood, 4), round(found.value, 4), round(found.divergence, 4)
     (-1.3863, -1.5301, 0.1438)
     """
-    step, other = expectation_step(Cases.of(network.variables, data, has_numbers=True)), completing or network
+    cases, other = read_rows(network.variables, data), completing or network
+    step = expectation_step(cases)
     here = step.at(network)
     there = here if completing is None else step.at(completing)
     entropy = there.log_likelihood - expected_log_likelihood(other, there)

@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.base.options import check_count, check_number
 from plausible.errors import InvalidArgument
-from plausible.learn.incomplete.expectations import ExactExpectations, Expectations
+from plausible.learn.incomplete.expectations import Expectations
 from plausible.learn.incomplete.methods import exact_step
 from plausible.learn.incomplete.problem import EMMethod, EMProblem, EMState
 from plausible.learn.incomplete.starts_and_stops import start_network, symmetric_hidden
@@ -34,7 +34,7 @@ class _Distorting(EMMethod):
         return self.num_steps
 
     @abstractmethod
-    def _distorted(self, step: ExactExpectations, network: BayesianNetwork, number: int) -> Expectations:
+    def _distorted(self, problem: EMProblem, network: BayesianNetwork, number: int) -> Expectations:
         """What is expected after so many steps of the schedule."""
 
     def _apart(self, problem: EMProblem, network: BayesianNetwork, number: int) -> BayesianNetwork:
@@ -53,11 +53,10 @@ class _Distorting(EMMethod):
         return problem.at(network, kept, state, self._expected(problem, network, state.num_steps + 1))
 
     def _expected(self, problem: EMProblem, network: BayesianNetwork, number: int) -> Expectations:
-        exact = exact_step(problem, type(self).__name__)
-        true = exact.at(network)
+        true = exact_step(problem, type(self).__name__).at(network)
         if number >= self.num_steps:
             return true
-        seen = self._distorted(exact, network, number)
+        seen = self._distorted(problem, network, number)
         return replace(true, counts=seen.counts, is_exact=seen.is_exact)
 
 
@@ -89,8 +88,9 @@ class AnnealedEM(_Distorting):
         check_number("first", self.first, above=0, most=1)
         check_count("num_steps", self.num_steps, 1)
 
-    def _distorted(self, step: ExactExpectations, network: BayesianNetwork, number: int) -> Expectations:
-        return step.at(network, self.first ** (1.0 - number / self.num_steps))
+    def _distorted(self, problem: EMProblem, network: BayesianNetwork, number: int) -> Expectations:
+        power = self.first ** (1.0 - number / self.num_steps)
+        return exact_step(problem, "AnnealedEM").at(network, power=power)
 
     def _apart(self, problem: EMProblem, network: BayesianNetwork, number: int) -> BayesianNetwork:
         if not symmetric_hidden(network, problem.cases, _ALIKE):
@@ -120,13 +120,14 @@ class ReweightedEM(_Distorting):
         check_number("spread", self.spread, least=0)
         check_count("num_steps", self.num_steps, 1)
 
-    def _distorted(self, step: ExactExpectations, network: BayesianNetwork, number: int) -> Expectations:
-        cases = step.cases
+    def _distorted(self, problem: EMProblem, network: BayesianNetwork, number: int) -> Expectations:
+        cases = problem.cases.in_memory("ReweightedEM")
         spread = self.spread * (1.0 - number / self.num_steps)
         noise = np.random.default_rng([self.seed, number]).standard_normal(cases.num_cases)
         weights = cases.weights * np.exp(spread * noise)
         total = weights.sum()
-        return step.at(network, weights=weights * (cases.total / total) if total else weights)
+        scaled = weights * (cases.total / total) if total else weights
+        return exact_step(problem, "ReweightedEM").at(network, weights=scaled)
 
 
 def _leading(members: list[EMState], before: EMState | None = None, most: int | None = None) -> EMState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -15,8 +16,13 @@ from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, suggestion, warn_caller
 from plausible.learn.estimation.priors import pseudo_counts
-from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.gaussian_maximization import MomentRegression, gaussian_lines, gaussian_start
+from plausible.learn.incomplete.cases import Cases, IncompleteRows
+from plausible.learn.incomplete.gaussian_maximization import (
+    MomentRegression,
+    available_moments,
+    gaussian_lines,
+    gaussian_start,
+)
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.learn.incomplete.problem import EMState, expectation_step
 from plausible.models import BayesianNetwork
@@ -33,7 +39,7 @@ class SymmetricStart(PlausibleWarning):
 
 
 def start_network(
-    maximization: Maximization, cases: Cases, start: StartLike, generator: np.random.Generator
+    maximization: Maximization, cases: IncompleteRows, start: StartLike, generator: np.random.Generator
 ) -> BayesianNetwork:
     """The network of a start.
 
@@ -52,24 +58,26 @@ def start_network(
     if start is not None and start not in _WORDS:
         raise InvalidArgument(f"start= is a network, a completed table, or a word.{suggestion(str(start), _WORDS)}")
     hidden = set(cases.hidden)
+    families = {name: (*parents, name) for name, parents in maximization.parents.items()}
+    kinds = {name: start or ("random" if hidden & set(family) else "available") for name, family in families.items()}
+    wanted = [name for name, kind in kinds.items() if kind == "available"]
+    available = cases.summed(partial(_available, maximization=maximization, names=wanted), _added) if wanted else {}
     tables: dict[str, Floats] = {}
     gaussians: dict[str, CPD] = {}
     for name in sorted(maximization.variables):  # so that the order of columns does not matter
-        family = (*maximization.parents[name], name)
-        kind = start or ("random" if hidden & set(family) else "available")
-        learner = maximization.learners.get(name)
+        learner, counts = maximization.learners.get(name), available.get(name)
         if isinstance(learner, MomentRegression):
-            gaussians[name] = gaussian_start(learner, cases, kind, generator)
-        if any(maximization.variables[other].is_continuous for other in family):
+            gaussians[name] = gaussian_start(learner, counts, kinds[name], generator)
+        if any(maximization.variables[other].is_continuous for other in families[name]):
             continue
         owner = maximization.knowledge.owners.get(name)
-        tables[name] = tables[owner] if owner in tables else _table(maximization, cases, name, kind, generator)
+        tables[name] = tables[owner] if owner in tables else _table(maximization, counts, name, kinds[name], generator)
     for name, owner in maximization.knowledge.owners.items():
         tables[name] = tables[owner]
     return _with_kinds(maximization, tables, gaussians)
 
 
-def symmetric_hidden(network: BayesianNetwork, cases: Cases, tolerance: float = 1e-12) -> list[str]:
+def symmetric_hidden(network: BayesianNetwork, cases: IncompleteRows, tolerance: float = 1e-12) -> list[str]:
     """The hidden variables whose states no child can tell apart: EM keeps them alike for ever.
 
     Where P(X | u, h) is the same for all h, the posterior of h given a row does not depend on X, so that the expected
@@ -86,7 +94,7 @@ def symmetric_hidden(network: BayesianNetwork, cases: Cases, tolerance: float = 
     return symmetric
 
 
-def warn_of_symmetry(network: BayesianNetwork, cases: Cases) -> None:
+def warn_of_symmetry(network: BayesianNetwork, cases: IncompleteRows) -> None:
     """Warn where a start keeps the states of a hidden variable alike."""
     for name in symmetric_hidden(network, cases):
         children = [cpd.variable for cpd in network.cpds.values() if name in cpd.parent_names]
@@ -119,19 +127,37 @@ def _ignores(cpd: CPD, parent: str, tolerance: float) -> bool:
     return bool(np.ptp(table, axis=axis).max(initial=0.0) < tolerance)
 
 
-def _table(maximization: Maximization, cases: Cases, name: str, kind: str, generator: np.random.Generator) -> Floats:
+def _available(cases: Cases, maximization: Maximization, names: Sequence[str]) -> dict[str, Floats]:
+    """Name -> counts, or moments, of the cases in which all of its family is observed, and the child was not set."""
+    columns, found = list(cases.variables), dict[str, Floats]()
+    for name in names:
+        family, learner = [*maximization.parents[name], name], maximization.learners.get(name)
+        if isinstance(learner, MomentRegression):
+            found[name] = available_moments(learner, cases)
+        elif not any(maximization.variables[other].is_continuous for other in family):
+            codes = cases.codes[:, [columns.index(other) for other in family]]
+            whole = (codes >= 0).all(axis=1) & ~cases.is_set(name)
+            shape = [maximization.variables[other].num_states for other in family]
+            places = np.ravel_multi_index(tuple(codes[whole].T.astype(np.intp)), shape)
+            counts = np.bincount(places, cases.weights[whole], int(np.prod(shape))).astype(np.float64)
+            found[name] = counts.reshape(shape)
+    return found
+
+
+def _added(first: Mapping[str, Floats], second: Mapping[str, Floats]) -> dict[str, Floats]:
+    return {name: table + second[name] for name, table in first.items()}
+
+
+def _table(
+    maximization: Maximization, available: Floats | None, name: str, kind: str, generator: np.random.Generator
+) -> Floats:
     child = maximization.variables[name]
     parents = [maximization.variables[parent] for parent in maximization.parents[name]]
     shape = [variable.num_states for variable in (*parents, child)]
     if kind == "random":
         weights = generator.standard_exponential(shape)
-    elif kind == "available":  # the cases in which all of the family is observed, and the child was not set
-        names, family = list(cases.variables), [*maximization.parents[name], name]
-        codes = cases.codes[:, [names.index(other) for other in family]]
-        whole = (codes >= 0).all(axis=1) & ~cases.is_set(name)
-        places = np.ravel_multi_index(tuple(codes[whole].T.astype(np.intp)), shape)
-        counts = np.bincount(places, cases.weights[whole], int(np.prod(shape))).astype(np.float64)
-        weights = counts.reshape(shape) + 1.0 / child.num_states
+    elif available is not None:
+        weights = available + 1.0 / child.num_states
     elif kind == "prior":
         weights = pseudo_counts(maximization.prior, child, parents) + 0.0
         weights[weights.sum(axis=-1) <= 0] = 1.0

@@ -98,7 +98,7 @@ class ScoreTask:
     @property
     def cases(self) -> Cases:
         """The different rows."""
-        return self._problem.cases
+        return self._problem.cases.in_memory("A score of graphs for rows with missing cells")
 
     @property
     def variables(self) -> Mapping[str, Variable]:

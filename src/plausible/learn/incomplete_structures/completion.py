@@ -24,13 +24,8 @@ from plausible.learn.incomplete.em import em_run
 from plausible.learn.incomplete.expectations import Expectations, FamilyCounts
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics, completed_table
 from plausible.learn.incomplete.maximization import Maximization
-from plausible.learn.incomplete.problem import (
-    EMProblem,
-    expectation_step,
-    expected_log_likelihood,
-    hidden_variables,
-    refuse_seen,
-)
+from plausible.learn.incomplete.problem import EMProblem, expectation_step, expected_log_likelihood
+from plausible.learn.incomplete.reading import hidden_variables, refuse_seen
 from plausible.learn.incomplete.starts_and_stops import start_network
 from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.scores.penalized import BIC, LogLikelihood
