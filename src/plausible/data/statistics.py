@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.remedies import Call, Remedy
 from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.data.moments import FamilyMoments, Moments, joined_moments
 from plausible.data.table import Table
@@ -210,6 +211,36 @@ def _stacked(tables: Sequence[Counts]) -> list[Stack]:
     for place, counts in enumerate(tables):
         alike.setdefault(counts.shape, []).append(place)
     return [Stack(np.array(places), np.stack([tables[place] for place in places])) for places in alike.values()]
+
+
+def refuse_uncounted(statistics: Statistics, names: Sequence[str]) -> None:
+    """Refuse a family that has no counts: of names that are unknown or there twice, of numbers, of missing cells."""
+    if len(set(names)) < len(names):
+        raise InvalidArgument(f"Each variable counts once, but {', '.join(map(repr, names))} has one twice.")
+    variables, missing = statistics.variables, statistics.missing
+    for name in names:
+        if name not in variables:
+            raise UnknownVariable.named(name, statistics.discrete, "this data")
+        if variables[name].is_continuous:
+            raise NotSupported(f"{name!r} is continuous: it has no counts. Discretise it, or ask for moments.")
+        if number := missing.get(name):
+            raise InvalidArgument(
+                f"{name!r} is missing in {number} of {statistics.num_rows:.0f} rows; counts need complete columns.",
+                remedies=[Remedy("leave these rows out"), Remedy("learn with expected counts: ", Call("learn.em"))],
+            )
+
+
+def refuse_unmeasured(statistics: Statistics, names: Sequence[str]) -> None:
+    """Refuse a family that has no moments: of names that are unknown, of missing cells."""
+    variables, missing = statistics.variables, statistics.missing
+    for name in names:
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, "this data")
+        if number := missing.get(name):
+            raise InvalidArgument(
+                f"{name!r} is missing in {number} of {statistics.num_rows:.0f} rows; moments need complete columns. "
+                "Leave these rows out."
+            )
 
 
 def _without_numbers(counts: Counts) -> FamilyMoments:

@@ -15,11 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Ints
-from plausible.base.remedies import Call, Remedy
 from plausible.data.moments import FamilyMoments, Moments, grouped_moments
-from plausible.data.statistics import Counts, FamilyRows, Request, RequestCost, Stack, Statistics
+from plausible.data.statistics import (
+    Counts,
+    FamilyRows,
+    Request,
+    RequestCost,
+    Stack,
+    Statistics,
+    refuse_uncounted,
+    refuse_unmeasured,
+)
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.kernels.counting import count_by_sets, count_extensions, count_rows, weigh_extensions, weigh_rows
 from plausible.variables import Variable
@@ -212,7 +220,18 @@ class TableStatistics(Statistics):
            [0, 1]])
     """
 
-    __slots__ = ("_cache", "_cached", "_has_missing", "_lock", "_moments", "_names", "_num_threads", "_rows", "_table")
+    __slots__ = (
+        "_cache",
+        "_cached",
+        "_has_missing",
+        "_lock",
+        "_missing",
+        "_moments",
+        "_names",
+        "_num_threads",
+        "_rows",
+        "_table",
+    )
 
     def __init__(self, table: TableLike, *, num_threads: int = 2) -> None:
         self._table = Table.read(table)
@@ -221,6 +240,7 @@ class TableStatistics(Statistics):
         self._cache: OrderedDict[tuple[str | None, tuple[int, ...]], Counts] = OrderedDict()
         self._cached = 0
         self._moments: dict[str | None, Moments] = {}
+        self._missing: Mapping[str, int] | None = None
         has_missing = self._table.codes.min(axis=1, initial=0) < 0
         self._has_missing = {name for name, place in self._names.items() if has_missing[place]}
         self._lock = Lock()
@@ -257,7 +277,9 @@ class TableStatistics(Statistics):
     @property
     def missing(self) -> Mapping[str, int]:
         """Name -> how many cells of it are missing."""
-        return self._table.missing
+        if self._missing is None:
+            self._missing = self._table.missing
+        return self._missing
 
     def with_variables(self, variables: Mapping[str, Variable]) -> TableStatistics:
         """The same rows, read again where they have other states."""
@@ -314,17 +336,9 @@ class TableStatistics(Statistics):
 
     def _moments_of(self, request: Request) -> FamilyMoments:
         scope = (*request.parents, request.child)
-        for name in scope:
-            if name not in self.variables:
-                raise UnknownVariable.named(name, self.variables, "this data")
+        refuse_unmeasured(self, scope)
         with_states = [name for name in scope if name in self._names]
         numbers = [place for place, name in enumerate(self._table.continuous) if name in scope]
-        for place in numbers:
-            if number := int(np.isnan(self._table.numbers[place]).sum()):
-                raise InvalidArgument(
-                    f"{self._table.continuous[place]!r} is missing in {number} of {self._table.num_rows} rows; moments "
-                    "need complete columns. Leave these rows out."
-                )
         if not with_states:
             return self._own_moments(request.child).part(numbers)
         codes = self._table.codes[list(self._complete_places(with_states))]
@@ -374,30 +388,14 @@ class TableStatistics(Statistics):
 
     def _complete_places(self, names: Sequence[str]) -> tuple[int, ...]:
         """The places of variables that are observed in each row."""
-        if self._has_missing:
-            for name in names:
-                if name in self._has_missing:
-                    raise InvalidArgument(
-                        f"{name!r} is missing in {self._table.missing[name]} of {self.num_rows} rows; counts need "
-                        "complete columns.",
-                        remedies=[
-                            Remedy("leave these rows out"),
-                            Remedy("learn with expected counts: ", Call("learn.em")),
-                        ],
-                    )
+        if not self._has_missing.isdisjoint(names):
+            refuse_uncounted(self, names)
         return self._places(names)
 
     def _places(self, names: Sequence[str]) -> tuple[int, ...]:
-        if len(set(names)) < len(names):
-            raise InvalidArgument(f"Each variable counts once, but {', '.join(map(repr, names))} has one twice.")
-        places = []
-        for name in names:
-            if name not in self._names:
-                if name in self._table.variables:
-                    raise NotSupported(f"{name!r} is continuous: it has no counts. Discretise it, or ask for moments.")
-                raise UnknownVariable.named(name, self._names, "this data")
-            places.append(self._names[name])
-        return tuple(places)
+        if len(set(names)) < len(names) or any(name not in self._names for name in names):
+            refuse_uncounted(self, names)
+        return tuple(self._names[name] for name in names)
 
     def _remembered(self, key: tuple[str | None, tuple[int, ...]]) -> Counts | None:
         with self._lock:
