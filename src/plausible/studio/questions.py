@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from plausible.studio import files, seeing, why
+from plausible.studio import editing, files, seeing, why
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 
@@ -27,6 +27,8 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "beliefs": Question(seeing.beliefs),
     "picture": Question(seeing.picture),
     "separation": Question(why.separation),
+    "family": Question(editing.family),
+    "edit": Question(editing.edit, is_newest_only=False),
     "formats": Question(files.formats),
     "save": Question(files.save),
 }

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from plausible.base.records import to_plain
-from plausible.errors import InvalidArgument, PlausibleError
+from plausible.errors import CyclicGraph, InvalidArgument, PlausibleError
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 from plausible.studio.files import opened, opened_rows
@@ -98,7 +98,10 @@ async def _answered(worker: Worker, work: Callable[[], Any], kind: Any = None) -
 
 
 def _refused(error: PlausibleError) -> Response:
-    return JSONResponse({"error": {"message": str(error), "kind": type(error).__name__}}, 422)
+    told: dict[str, Any] = {"message": str(error), "kind": type(error).__name__}
+    if isinstance(error, CyclicGraph):
+        told["cycle"] = [str(node) for node in error.cycle]
+    return JSONResponse({"error": told}, 422)
 
 
 async def body_within(request: Request, limit: int) -> bytes:

@@ -1,6 +1,7 @@
 // What the right side of the page offers, in order; each for the kinds of models that it is about.
 
 import type { Component } from "svelte";
+import Edit from "./panels/Edit.svelte";
 import Separation from "./panels/Separation.svelte";
 import type { Outline, Session } from "./session.svelte";
 
@@ -18,5 +19,11 @@ export const PANELS: Panel[] = [
     title: "which variables tell something about which, and what blocks the ways between them",
     fits: (outline) => outline.kind !== "markov",
     view: Separation,
+  },
+  {
+    name: "Edit",
+    title: "change variables, states, arcs and tables",
+    fits: (outline) => outline.kind === "network",
+    view: Edit,
   },
 ];

@@ -6,6 +6,8 @@ export class Refusal extends Error {
     message: string,
     /** The kind of error, such as "TooLarge". */
     readonly kind: string,
+    /** The nodes of a cycle that an edge would close. */
+    readonly cycle: string[] = [],
   ) {
     super(message);
   }
@@ -57,11 +59,11 @@ export class Server {
     }
     const told = (await response.json()) as {
       answer?: Answer;
-      error?: { message: string; kind: string };
+      error?: { message: string; kind: string; cycle?: string[] };
       superseded?: boolean;
     };
     if (told.superseded) throw new Superseded();
-    if (told.error) throw new Refusal(told.error.message, told.error.kind);
+    if (told.error) throw new Refusal(told.error.message, told.error.kind, told.error.cycle);
     return told.answer as Answer;
   }
 }

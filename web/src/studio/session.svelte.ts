@@ -103,8 +103,16 @@ export class Session implements Client {
       return answer;
     } catch (error) {
       if (!(error instanceof Superseded)) this.problem = (error as Error).message;
+      if (error instanceof Refusal && error.cycle.length) this.bringOut(marksOfCycle(error.cycle));
       return null;
     }
+  }
+
+  /** Change the model: `action` says how. */
+  async edit(action: string, fields: Fields): Promise<boolean> {
+    const outline = await this.about<Outline>("edit", { action, ...fields });
+    if (outline) await this.edited(outline);
+    return outline !== null;
   }
 
   /** What is known, as fields of a question. */
@@ -199,6 +207,14 @@ export class Session implements Client {
       for (const listener of this.listeners) listener(this.now());
     });
   }
+}
+
+function marksOfCycle(cycle: string[]): Marks {
+  const ends = cycle.map((name, place): [string, string] => [name, cycle[(place + 1) % cycle.length] ?? name]);
+  return {
+    nodes: Object.fromEntries(cycle.map((name) => [name, "blocks"])),
+    edges: ends.map((pair) => ({ ends: pair, mark: "blocked" })),
+  };
 }
 
 /** What is known, as far as another model has the variables and states that it is about. */

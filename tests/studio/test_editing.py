@@ -1,0 +1,127 @@
+"""Edits on the page: what the model is afterwards; undo and redo."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import plausible as pb
+
+ASIA = pb.examples.load("asia")
+
+
+def edited(studio, model, action, **fields):
+    """The model after an edit."""
+    return studio.desk.version(studio.ask("edit", model=model, action=action, **fields)["model"]).model
+
+
+def test_variables_come_and_go(studio):
+    """A new one is uniform; one that goes leaves to its children what they are on average over it."""
+    model = studio.open(ASIA, "asia")
+    more = edited(studio, model, "add-variable", name="age", states=["young", "old"])
+    assert more.query("age").values.tolist() == [0.5, 0.5]
+    less = edited(studio, model, "remove-variable", name="smoke")
+    assert "smoke" not in less.variables
+    for name in ("lung", "bronc", "either"):
+        assert less.query(name).values == pytest.approx(ASIA.query(name).values, abs=1e-12)
+    renamed = edited(studio, model, "rename", name="tub", to="tuberculosis")
+    assert set(renamed.graph.parents("either")) == {"tuberculosis", "lung"}
+    assert "already" in studio.refusal("edit", model=model, action="rename", name="tub", to="lung")["message"]
+
+
+def test_arcs_are_drawn_and_a_cycle_is_told(studio):
+    """A new arc changes no belief; one that would close a cycle is refused with the cycle."""
+    model = studio.open(ASIA, "asia")
+    more = edited(studio, model, "add-edge", source="asia", target="xray")
+    assert more.graph.has_edge("asia", "xray")
+    assert more.query("xray", evidence={"asia": "yes"}).values == pytest.approx(
+        ASIA.query("xray", evidence={"asia": "yes"}).values
+    )
+    refused = studio.refusal("edit", model=model, action="add-edge", source="dysp", target="smoke")
+    assert refused["kind"] == "CyclicGraph"
+    assert {"smoke", "dysp"} <= set(refused["cycle"])
+
+
+def test_states_are_renamed_removed_added_and_moved(studio):
+    """By hand: a removed state's share is divided among the others, a new one never happens yet."""
+    net = pb.BayesianNetwork(
+        pb.TableCPD("G", [0.2, 0.3, 0.5], states=["A", "B", "C"]),
+        pb.TableCPD("L", {"A": [0.1, 0.9], "B": [0.4, 0.6], "C": [0.8, 0.2]}, parents=["G"], states=["w", "s"]),
+    )
+    model = studio.open(net, "letters")
+    fewer = edited(studio, model, "states", name="G", states=["good", "A"], places=[2, 0])
+    assert fewer.variables["G"].states == ("good", "A")
+    assert fewer.cpd("G").values == pytest.approx([5 / 7, 2 / 7])
+    assert fewer.cpd("L").values.tolist() == [[0.8, 0.2], [0.1, 0.9]]
+    more = edited(studio, model, "states", name="G", states=["A", "B", "C", "D"], places=[0, 1, 2, None])
+    assert more.cpd("G").values.tolist() == [0.2, 0.3, 0.5, 0.0]
+    assert more.cpd("L").values[3].tolist() == [0.5, 0.5]
+    fields = {"model": model, "action": "states", "name": "G", "states": ["A", "B"]}
+    for places in ([0], [0, 0], [0, 3], [0, "1"]):
+        assert "places" in studio.refusal("edit", **fields, places=places)["message"]
+
+
+def test_tables_are_replaced_as_a_whole(studio):
+    """Rows in the order of the states of parents; what is no distribution is refused by its row."""
+    model = studio.open(ASIA, "asia")
+    told = studio.ask("family", model=model, name="dysp")
+    assert told["table"] == ASIA.cpd("dysp").to_table().values.reshape(4, 2).tolist()
+    rows = [[0.5, 0.5], [0.25, 0.75], [1, 0], [0, 1]]
+    network = edited(studio, model, "table", name="dysp", rows=rows)
+    assert network.cpd("dysp").values.tolist() == np.reshape(rows, (2, 2, 2)).tolist()
+    refused = studio.refusal("edit", model=model, action="table", name="dysp", rows=[[0.5, 0.6], *rows[1:]])
+    assert refused["kind"] == "InvalidCPD"
+    for rows in ([], [[1]], [[0.5, "0.5"]] * 4, [None] * 4):
+        assert (
+            "rows of 2 numbers"
+            in studio.refusal("edit", model=model, action="table", name="dysp", rows=rows)["message"]
+        )
+
+
+def test_a_noisy_or_is_made_and_told(studio):
+    """Each cause by itself, and the leak."""
+    net = pb.BayesianNetwork(
+        pb.TableCPD("flu", [0.9, 0.1]),
+        pb.TableCPD("cold", [0.8, 0.2]),
+        pb.TableCPD("fever", np.full((2, 2, 2), 0.5), parents=["flu", "cold"]),
+    )
+    model = studio.open(net, "fever")
+    fields = {"name": "fever", "activation": {"flu": 0.8, "cold": 0.5}, "leak": 0.1}
+    number = studio.ask("edit", model=model, action="noisy-or", **fields)["model"]
+    assert studio.desk.version(number).model.cpd("fever").to_table().values[1, 1].tolist() == pytest.approx(
+        [0.09, 0.91]
+    )
+    assert studio.ask("family", model=number, name="fever")["noisyOr"] == {
+        "activation": {"flu": 0.8, "cold": 0.5},
+        "leak": 0.1,
+    }
+
+
+@pytest.mark.browser
+def test_an_arc_is_drawn_a_table_typed_and_both_are_undone(show, studio):
+    """As a person would, by clicks and keys."""
+    page = show(ASIA, "asia")
+    panel = page.panel("Edit")
+    page.select("asia")
+    page.select("smoke", with_others=True)
+    panel.get_by_role("button", name="draw asia → smoke").click()
+    panel.get_by_role("button", name="remove asia → smoke").wait_for()
+    page.select("smoke")
+    cell = panel.get_by_role("textbox", name="yes, yes", exact=True)
+    cell.fill("0.9")
+    panel.get_by_role("textbox", name="yes, no", exact=True).fill("")
+    panel.get_by_role("button", name="use this table").click()
+    page.state("asia", 0).click()
+    page.settle()
+    assert page.state("smoke", 0).locator("text").last.text_content() == "90.0%"
+    assert studio.desk.last.model.cpd("smoke").values[0].tolist() == pytest.approx([0.9, 0.1])
+    page.page.keyboard.press("Control+z")
+    page.page.keyboard.press("Control+z")
+    page.page.get_by_role("button", name="undo").and_(page.page.locator(":disabled")).wait_for()
+    assert page.state("smoke", 0).locator("text").last.text_content() == "50.0%"
+    page.select("smoke")
+    page.select("dysp")
+    page.select("smoke", with_others=True)
+    panel.get_by_role("button", name="draw dysp → smoke").click()
+    page.page.get_by_role("alert").filter(has_text="cycle").wait_for()
+    assert page.page.locator(".edge.blocked").count() >= 2

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { cellsOf, combinations, normalised, numbersOf, pasted, uniform } from "../src/studio/grid";
+
+test("an empty cell is the rest of its row", () => {
+  expect(numbersOf([["0.25", ""], ["0,5", "0.5"]])).toEqual([
+    [0.25, 0.75],
+    [0.5, 0.5],
+  ]);
+  expect(() => numbersOf([["", ""]])).toThrow("Row 1 has 2 empty cells");
+  expect(() => numbersOf([["0.5", "half"]])).toThrow("half is no number");
+  expect(() => numbersOf([["1.5", ""]])).toThrow("nothing is left");
+});
+
+test("what a spreadsheet copies is laid over the grid, and nothing beyond it", () => {
+  expect(pasted([["1", "2"], ["3", "4"]], "7\t8\t9\r\n0,5\t1\r\n", 1, 0)).toEqual([
+    ["1", "2"],
+    ["7", "8"],
+  ]);
+});
+
+test("rows are divided by their sums, or made alike", () => {
+  expect(normalised([["1", "3"], ["0", "0"]])).toEqual([
+    ["0.25", "0.75"],
+    ["0", "0"],
+  ]);
+  expect(uniform([["1", "0", "0", "0"]])).toEqual([["0.25", "0.25", "0.25", "0.25"]]);
+  expect(cellsOf([[0.1 + 0.2]])).toEqual([["0.3"]]);
+});
+
+test("the last parent changes first", () => {
+  expect(combinations([{ states: ["a", "b"] }, { states: ["x", "y"] }])).toEqual([
+    ["a", "x"],
+    ["a", "y"],
+    ["b", "x"],
+    ["b", "y"],
+  ]);
+  expect(combinations([])).toEqual([[]]);
+});
