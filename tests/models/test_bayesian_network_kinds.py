@@ -146,6 +146,15 @@ def test_auxiliary_variables_do_not_meet_variables_of_the_same_name():
     net = BayesianNetwork(*coins, cause, binary(auxiliary.name, 0.25), binary("Z", [0.1, 0.9], [auxiliary.name]))
     assert net.query("Y", {"Z": True})[True] == pytest.approx(1 - 0.95**12)
     assert net.query(auxiliary.name, {"Y": True})[True] == pytest.approx(0.25)
+    split = [0.0, 1.0]  # all parents true, or else a quarter
+    names = [f"P{i}" for i in range(20)]
+    for name in names:
+        split = Split(name, {False: [0.75, 0.25], True: split})
+    tree = TreeCPD("Y", split, names, states=[False, True])
+    net = BayesianNetwork(*(binary(name, 0.9) for name in names), tree, binary("Y#", 0.125))
+    assert [variable.name for variable in net.cpd("Y").auxiliaries] == ["Y#"]
+    assert net.query("Y")[True] == pytest.approx(0.9**20 + 0.25 * (1 - 0.9**20))
+    assert net.query("Y#", {"Y": True})[True] == pytest.approx(0.125)
 
 
 def test_factors_multiply_to_the_joint():
