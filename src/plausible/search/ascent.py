@@ -193,7 +193,8 @@ def init_ascent(climbed: Climbed, point: Floats, sharp_part: SharpPart | None = 
     """The state before the first step; a sharp part is that of the method."""
     value, gradient, smooth = _whole(climbed, point, sharp_part)
     # As if the last step had won half the slope: the first one is then about as long as one.
-    before = value - 0.5 * float(np.linalg.norm(gradient))
+    with np.errstate(over="ignore"):
+        before = value - 0.5 * float(np.linalg.norm(gradient))
     nothing = np.zeros(point.shape)
     return AscentState(0, point, value, gradient, nothing, before, nothing, smooth)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 
 import numpy as np
@@ -125,3 +126,23 @@ def test_a_hidden_markov_model_wants_one_symbol_and_all_labels():
     assert certain.predict([["x", "y"]]) == [["A", "B"]]
     with pytest.raises(pb.PlausibleError, match="Sequence 0 has no possible labelling"):
         certain.predict([["y", "x"]])
+
+
+def test_counts_survive_a_file(tmp_path):
+    """A hidden Markov labeller answers as before; files that are damaged, or not there, are refused."""
+    sequences, labels = words(4)
+    model = pb.learn.HiddenMarkovLabeller(pseudo_counts=0.5).fit(sequences, labels)
+    path = tmp_path / "model.json"
+    model.save(path)
+    again = pb.learn.HiddenMarkovLabeller.load(path)
+    assert again.get_params() == model.get_params()
+    assert again.predict(sequences) == model.predict(sequences)
+    assert again.log_likelihood(sequences, labels) == model.log_likelihood(sequences, labels)
+    for change in ({"first": [0.5, 0.5]}, {"next": [[2.0] * 3] * 3}, {"kind": "ChainCRF"}):
+        path.write_text(json.dumps(model.to_dict() | change))
+        with pytest.raises(pb.errors.FormatError):
+            pb.learn.HiddenMarkovLabeller.load(path)
+    with pytest.raises(pb.errors.MissingFile, match=r"Did you mean 'model\.json'"):
+        pb.learn.HiddenMarkovLabeller.load(tmp_path / "modle.json")
+    with pytest.raises(pb.errors.MissingFile, match="can't be written"):
+        model.save(tmp_path / "nowhere" / "model.json")

@@ -220,3 +220,31 @@ def test_units_of_features_change_neither_the_optimum_nor_the_way_there(prior, u
     for name, weight in plain.weights_.items():
         times = unit if name.endswith(": x") else 1.0
         assert other.weights_[name] * times == pytest.approx(weight, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("prior", [pb.GaussianPrior(1.0), pb.GaussianPrior(100.0), pb.HyperbolicPrior()], ids=repr)
+@pytest.mark.parametrize("size", [1e-150, 1e-9, 1e-7])
+def test_features_too_small_to_count_leave_the_others_their_weights(prior, size):
+    """Under the same prior as all others, tiny numbers get no weight, and training ends as it does without them."""
+    rng = np.random.default_rng(3)
+    labels = [[CLASSES[k] for k in rng.integers(0, len(CLASSES), 5)] for _ in range(12)]
+    noise = [[float(rng.normal()) for _ in one] for one in labels]
+    plain = [[{"first": label == "A"} for label in one] for one in labels]
+    tiny = [
+        [{**token, "x": size * value} for token, value in zip(tokens, values, strict=True)]
+        for tokens, values in zip(plain, noise, strict=True)
+    ]
+    without = pb.learn.ChainCRF(prior=prior, tolerance=1e-8).fit(plain, labels)
+    fit = pb.learn.ChainCRF(prior=prior, tolerance=1e-8).fit(tiny, labels)
+    assert fit.training_.converged
+    for name, weight in without.weights_.items():
+        assert fit.weights_[name] == pytest.approx(weight, abs=1e-5)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e6, 1e9, 1e12])
+def test_the_greatest_margin_is_found_whatever_the_size_of_features(size):
+    """Signs tell the labels apart: as numbers grow, that takes ever smaller weights, and no slack."""
+    sequences = [[{"x": size * value} for value in (1.0, -1.0, 0.5)]] * 3
+    crf = pb.learn.ChainCRF(method="margin").fit(sequences, [["A", "B", "A"]] * 3)
+    assert crf.training_.converged
+    assert crf.predict(sequences[:1]) == [["A", "B", "A"]]

@@ -176,6 +176,55 @@ def test_mistakes_are_named(features, targets, change, text):
         pb.learn.crf(features, rows().assign(**change), targets)
 
 
+def test_objectives_name_targets_as_the_data_do():
+    """Blocks and targets stand for those of each row, so that conditionals add up to those of all."""
+    frame, options = rows(7), {"prior": pb.GaussianPrior(1.0), "max_steps": 0}
+
+    def value(objective):
+        return pb.learn.crf(FEATURES, frame, TARGETS, objective=objective, **options).objective
+
+    singles = pb.learn.CompositeLikelihood([[target] for target in TARGETS])
+    assert value(singles) == pytest.approx(value("pseudolikelihood"))
+    assert value(pb.learn.CompositeLikelihood([TARGETS])) == pytest.approx(value("likelihood"))
+    for target in TARGETS:
+        given_all_else = value(pb.learn.ConditionalLikelihood([target]))
+        assert value(pb.learn.Pseudolikelihood([target])) == pytest.approx(given_all_else)
+    fit = pb.learn.crf(FEATURES, frame, TARGETS, objective=singles, prior=pb.GaussianPrior(1.0))
+    other = pb.learn.crf(FEATURES, frame, TARGETS, objective="pseudolikelihood", prior=pb.GaussianPrior(1.0))
+    assert list(fit.weights.values()) == pytest.approx(list(other.weights.values()), abs=1e-5)
+    assert list(fit.standard_errors().values()) == pytest.approx(list(other.standard_errors().values()), rel=1e-3)
+    with pytest.raises(pb.errors.UnknownVariable, match=r"'Y4'.* Known: 'Y1'"):
+        value(pb.learn.Pseudolikelihood(["Y4"]))
+
+
+def test_functions_take_states_that_no_row_had():
+    """Words and whole numbers that were not there in training are told to functions; free tables refuse them."""
+    frame = pd.DataFrame({"word": ["running", "cat", "dogs", "eating"], "size": [7, 3, 4, 6], "tag": list("VNNV")})
+    features = [
+        pb.Feature(["tag", "word"], lambda tag, word: tag == "V" and word.endswith("ing"), name="ing"),
+        pb.Feature(["tag", "size"], lambda tag, size: (tag == "V") * (size - 5), name="size"),
+    ]
+    fit = pb.learn.crf(features, frame, ["tag"], prior=pb.GaussianPrior(1.0))
+    assert fit.predict({"word": ["swimming", "house"], "size": [8, 2.5]})["tag"].tolist() == ["V", "N"]
+    assert fit.network({"word": "sing", "size": 5}).query("tag").values[1] > 0.5
+    with pytest.raises(pb.errors.UnknownState, match="'X' is not a state of 'tag'"):
+        fit.score({"word": ["swimming"], "size": [8], "tag": ["X"]})
+    tables = pb.learn.crf([["tag", "word"]], frame, ["tag"], prior=pb.GaussianPrior(1.0))
+    with pytest.raises(pb.errors.UnknownState, match="'swimming' is not a state of 'word'"):
+        tables.predict({"word": ["swimming"]})
+
+
+def test_what_fields_have_no_place_for_is_said():
+    """Closed forms of networks, and labels left out of an explanation."""
+    with pytest.raises(pb.errors.NotSupported, match="is for markov"):
+        pb.learn.crf(FEATURES, rows(), TARGETS, objective="pseudo-moment-matching")
+    with pytest.raises(pb.errors.NotSupported, match="is for markov"):
+        pb.learn.crf(FEATURES, rows(), TARGETS, optimizer="ipf")
+    fit = pb.learn.crf(FEATURES, rows(), TARGETS, prior=pb.GaussianPrior(1.0))
+    with pytest.raises(pb.errors.InvalidArgument, match="no label of the target 'Y3'"):
+        fit.explain({"x1": 1.0, "x2": 0.5, "x3": 0.0, "kind": "a"}, {"Y1": 1, "Y2": 0})
+
+
 def test_rows_keep_their_labels_and_weights_are_refused():
     """Predictions of a part of a frame line up with it; a weighted row would count once in silence."""
     frame = rows()

@@ -91,6 +91,31 @@ def test_the_steepest_direction_vanishes_just_where_no_small_step_helps():
     assert groups.steepest(np.array([3.0, 4.0, 0, 0]), np.array([0.6, 0.8, 0, 0])) == pytest.approx(0, abs=1e-15)
 
 
+@pytest.mark.parametrize("optimizer", [None, "newton", "conjugate-gradient", "proximal"])
+@pytest.mark.parametrize("size", [1e-150, 1e-9, 1e-4, 1e4, 1e100])
+def test_features_of_any_size_meet_a_prior_of_one(size, optimizer):
+    """Where a feature is so small that only its prior counts, or so large that only the data do, others are learned."""
+    a = np.array([0, 0, 1, 1, 1, 0, 1, 1])
+    frame = {"A": a, "B": np.array([0, 1, 1, 1, 0, 0, 1, 1])}
+    features = [
+        pb.Feature(["A", "B"], lambda a, b: size * (a == b), name="same"),
+        pb.Feature(["A"], lambda a: float(a), name="first"),
+    ]
+    fit = pb.learn.markov(features, frame, prior=pb.GaussianPrior(1.0), tolerance=1e-7, optimizer=optimizer)
+
+    def slope(scaled):
+        """Of the objective in the weights times the sizes of their features, with all four assignments listed."""
+        on = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]])
+        mass = np.exp(scaled @ on)
+        prior = scaled / np.array([size, 1.0]) ** 2
+        return np.array([6 / 8, 5 / 8]) * 8 - 8 * on @ mass / mass.sum() - np.minimum(prior, 1e300)
+
+    found = np.array([fit.weights["same"] * size, fit.weights["first"]])
+    assert fit.converged
+    bends = np.maximum(2.0, np.array([size, 1.0]) ** -2.0)  # what the slope changes by, about
+    np.testing.assert_allclose(slope(found) / bends, 0.0, atol=1e-5)
+
+
 def test_priors_by_name_leave_other_weights_alone():
     """A mapping gives priors to the weights, or the groups of weights, that it names."""
     groups, names = np.array([0, 0, 1]), ["a=0", "a=1", "same"]

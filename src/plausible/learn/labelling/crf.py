@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from plausible.learn.labelling.labeller import SequenceLabeller
 from plausible.learn.labelling.labels import Labels, WeightLayout
 from plausible.learn.labelling.likelihood import ChainLikelihood, LabelledTokens
 from plausible.learn.labelling.margin import widen_margin
-from plausible.learn.labelling.storage import load, save, to_record
 from plausible.learn.labelling.tokens import Tokens, Vocabulary
 from plausible.learn.labelling.training import (
     Trained,
@@ -122,21 +120,29 @@ class LogLinearLabeller(SequenceLabeller):
         names = self._weight_names(self.layout_, self.vocabulary_, self.classes_)
         return dict(zip(names, self.coefficients_.tolist(), strict=True))
 
-    def to_dict(self) -> dict[str, Any]:
-        """All that predictions need, and the parameters, in the types that JSON knows."""
-        self._check_fitted()
-        return to_record(self)
+    def _learned(self) -> dict[str, Any]:
+        return {
+            "weight_starts": self.layout_.starts.tolist(),
+            "weight_states": self.layout_.states.tolist(),
+            "transitions": self.layout_.transitions.tolist(),
+            "weights": self.coefficients_.tolist(),
+        }
 
-    def save(self, path: str | Path) -> None:
-        """Write it to a file, as JSON; how training went is not kept."""
-        self._check_fitted()
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote."""
-        labeller: Self = load(path, {cls.__name__: cls})
-        return labeller
+    def _take(self, record: Mapping[str, Any]) -> bool:
+        num_states = len(self.classes_) * self._latent
+        self.layout_ = layout = WeightLayout(
+            np.array(record["weight_starts"], dtype=np.int64),
+            np.array(record["weight_states"], dtype=np.int32),
+            np.array(record["transitions"], dtype=np.int64),
+            num_states,
+        )
+        self.coefficients_ = np.array(record["weights"], dtype=float).reshape(-1)
+        is_whole = layout.num_weights == len(self.coefficients_) and bool(np.isfinite(self.coefficients_).all())
+        is_whole &= len(layout.starts) == len(self.vocabulary_.places) + 1
+        is_whole &= int(layout.starts[-1]) == len(layout.states)
+        for places, end in ((layout.states, num_states), (layout.transitions, num_states**2)):
+            is_whole &= bool(((places >= 0) & (places < end)).all())
+        return is_whole
 
     def _weights_of(self, feature: int) -> Floats:
         begin, end = self.layout_.starts[feature], self.layout_.starts[feature + 1]

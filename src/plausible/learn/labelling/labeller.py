@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from plausible.learn.classifiers.estimator import Estimator
 from plausible.learn.labelling.chains import Chains
 from plausible.learn.labelling.explanation import Explanation, TokenFeature, explained
 from plausible.learn.labelling.labels import Labels, read_labels, read_shares
+from plausible.learn.labelling.storage import load, save, to_record
 from plausible.learn.labelling.tokens import FrameRows, SequenceLike, Tokens, Vocabulary, read_tokens
 
 if TYPE_CHECKING:
@@ -31,10 +33,10 @@ class Labelling(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Sequences as they were given, and their labels where there are any."""
+    """Sequences as they were given, and their labels, none where they were not."""
 
     sequences: Iterable[SequenceLike]
-    labels: Iterable[Iterable[Any]] | None
+    labels: Iterable[Iterable[Any]]
 
 
 def read_given(sequences: Any, labels: Any, sequence: str | None, time: str | None) -> Given:
@@ -44,11 +46,11 @@ def read_given(sequences: Any, labels: Any, sequence: str | None, time: str | No
             raise InvalidArgument(
                 f"time={time!r} orders rows of one frame: name the column of its sequences, sequence=."
             )
-        return Given(sequences, labels)
+        return Given(sequences, () if labels is None else labels)
     rows = FrameRows.read(sequences, sequence, time)
     if isinstance(labels, str):
         rows, labels = rows.without(labels)
-    return Given(rows.sequences, labels)
+    return Given(rows.sequences, () if labels is None else labels)
 
 
 class SequenceLabeller(Estimator, ABC):
@@ -83,7 +85,7 @@ class SequenceLabeller(Estimator, ABC):
         given, vocabulary = read_given(sequences, labels, sequence, time), Vocabulary()
         tokens = read_tokens(given.sequences, vocabulary)
         vocabulary.close()
-        told = read_labels(given.labels or (), tokens)
+        told = read_labels(given.labels, tokens)
         self._learn(vocabulary, tokens, told, read_shares(sample_weight, tokens.num_sequences))
         return self
 
@@ -107,6 +109,30 @@ class SequenceLabeller(Estimator, ABC):
     def _weights_of(self, feature: int) -> Floats:
         """How a feature counts for each state."""
 
+    @abstractmethod
+    def _learned(self) -> dict[str, Any]:
+        """What was learned beside the labels and the names of features, as lists of numbers."""
+
+    @abstractmethod
+    def _take(self, record: Mapping[str, Any]) -> bool:
+        """Take what `_learned` told, and say whether it is that of the labels and features."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that predictions need, and the parameters, in the types that JSON knows."""
+        self._check_fitted()
+        return to_record(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, as JSON; how training went is not kept."""
+        self._check_fitted()
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote."""
+        labeller: Self = load(path, {cls.__name__: cls})
+        return labeller
+
     def __sklearn_tags__(self) -> Any:
         """No classifier to scikit-learn, which would ask for a class of each sequence to split data by."""
         utils = import_module("sklearn.utils")
@@ -122,7 +148,7 @@ class SequenceLabeller(Estimator, ABC):
         self._check_fitted()
         given = read_given(sequences, labels, sequence, time)
         tokens = read_tokens(given.sequences, self.vocabulary_)
-        return tokens, read_labels(given.labels or (), tokens, self.classes_)
+        return tokens, read_labels(given.labels, tokens, self.classes_)
 
     def _possible_chains(self, tokens: Tokens) -> tuple[Chains, Any]:
         chains = self._chains(tokens)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_number
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument
 from plausible.learn.labelling.chains import Chains
 from plausible.learn.labelling.crf import LogLinearLabeller
@@ -17,7 +18,7 @@ from plausible.learn.labelling.labeller import SequenceLabeller
 from plausible.learn.labelling.labels import Labels
 from plausible.learn.labelling.likelihood import LabelledTokens, LocalLikelihood
 from plausible.learn.labelling.tokens import Tokens, Vocabulary
-from plausible.learn.labelling.training import Trained, climb_likelihood, refuse_untold
+from plausible.learn.labelling.training import Trained, climb_likelihood
 from plausible.learn.undirected.priors import Penalty
 
 
@@ -41,7 +42,8 @@ class MaximumEntropyMarkovModel(LogLinearLabeller):
     """
 
     def _trained(self, data: LabelledTokens, penalty: Penalty) -> Trained:
-        refuse_untold(data, "MaximumEntropyMarkovModel")
+        if not data.labels.is_complete:
+            raise InvalidArgument("A MEMM needs the label of each token; ChainCRF sums over those that are not told.")
         start = np.zeros(data.layout.num_weights) if self.resume is None else self.resume
         return climb_likelihood(LocalLikelihood(data), penalty, start, self._stops())
 
@@ -115,6 +117,19 @@ class HiddenMarkovLabeller(SequenceLabeller):
         counts = np.bincount(cells, weights, minlength=int(np.prod(shape))).reshape(shape) + self.pseudo_counts
         totals = counts.sum(axis=-1, keepdims=True)
         return np.asarray(np.where(totals > 0, counts, 1.0) / np.where(totals > 0, totals, float(shape[-1])))
+
+    def _learned(self) -> dict[str, Any]:
+        return {"first": self.initial_.tolist(), "next": self.transition_.tolist(), "symbols": self.emission_.tolist()}
+
+    def _take(self, record: Mapping[str, Any]) -> bool:
+        size, symbols = len(self.classes_), len(self.vocabulary_.places)
+        tables = [np.array(record[name], dtype=float) for name in ("first", "next", "symbols")]
+        self.initial_, self.transition_, self.emission_ = tables
+        shapes = [(size,), (size, size), (size, symbols)]
+        return [table.shape for table in tables] == shapes and all(
+            bool((table >= 0).all()) and np.allclose(table.sum(axis=-1), 1.0, rtol=0, atol=PROBABILITY_NOISE)
+            for table in tables
+        )
 
     def _start(self) -> Floats:
         with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""Labellers as JSON: parameters, labels, names of features, weights."""
+"""Labellers as JSON: parameters, labels, names of features, and what was learned of these."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from plausible.base.records import plain, shortened
-from plausible.errors import FormatError, InvalidArgument, NotRepresentable
-from plausible.learn.labelling.labels import WeightLayout
+from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable
 from plausible.learn.labelling.tokens import Vocabulary
 from plausible.learn.undirected import priors
 from plausible.learn.undirected.priors import CombinedPrior, PriorOfWeights, WeightPrior
@@ -21,12 +18,13 @@ _FORMAT = "plausible sequence labeller"
 
 
 def to_record(labeller: Any) -> dict[str, Any]:
-    """A fitted labeller with weights in the types that JSON knows."""
-    layout = labeller.layout_
-    parameters = {**labeller.get_params(), "prior": _prior_record(labeller.prior)}
+    """A fitted labeller in the types that JSON knows."""
+    parameters = labeller.get_params()
     for name in ("progress", "resume"):  # of one training only
-        del parameters[name]
-    if not isinstance(parameters.get("seed"), int | None):
+        parameters.pop(name, None)
+    if "prior" in parameters:
+        parameters["prior"] = _prior_record(labeller.prior)
+    if not isinstance(parameters.get("seed", 0), int | None):
         parameters["seed"] = None
     return {
         "format": _FORMAT,
@@ -35,10 +33,7 @@ def to_record(labeller: Any) -> dict[str, Any]:
         "labels": [_label_record(label) for label in labeller.classes_],
         "features": labeller.vocabulary_.names,
         "columns": labeller.vocabulary_.width,
-        "weight_starts": layout.starts.tolist(),
-        "weight_states": layout.states.tolist(),
-        "transitions": layout.transitions.tolist(),
-        "weights": labeller.coefficients_.tolist(),
+        **labeller._learned(),
     }
 
 
@@ -47,42 +42,35 @@ def restore(record: Mapping[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
     if record.get("format") != _FORMAT or record.get("kind") not in kinds:
         raise FormatError(f"This is no {_FORMAT} of the kind {', '.join(kinds)}.")
     try:
-        labeller = _read_labeller(record, kinds[record["kind"]])
+        parameters = dict(record["parameters"])
+        if "prior" in parameters:
+            parameters["prior"] = _read_prior(parameters["prior"])
+        labeller = kinds[record["kind"]](**parameters)
+        labeller.classes_ = tuple(_read_label(label) for label in record["labels"])
+        labeller.vocabulary_ = Vocabulary.of(record["features"], record["columns"])
+        is_whole = labeller._take(record)
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"This {_FORMAT} is damaged: {error}.") from None
-    layout, num_features = labeller.layout_, len(labeller.vocabulary_.places)
-    is_whole = layout.num_weights == len(labeller.coefficients_) and np.isfinite(labeller.coefficients_).all()
-    is_whole &= len(layout.starts) == num_features + 1 and int(layout.starts[-1]) == len(layout.states)
-    for places, end in ((layout.states, layout.num_states), (layout.transitions, layout.num_states**2)):
-        is_whole &= bool(((places >= 0) & (places < end)).all())
     if not is_whole:
         raise FormatError(f"This {_FORMAT} is damaged: its weights are not those of its features and labels.")
     return labeller
 
 
-def _read_labeller(record: Mapping[str, Any], kind: type[Any]) -> Any:
-    labeller = kind(**{**record["parameters"], "prior": _read_prior(record["parameters"]["prior"])})
-    labeller.classes_ = tuple(_read_label(label) for label in record["labels"])
-    labeller.vocabulary_ = Vocabulary.of(record["features"], record["columns"])
-    labeller.layout_ = WeightLayout(
-        np.array(record["weight_starts"], dtype=np.int64),
-        np.array(record["weight_states"], dtype=np.int32),
-        np.array(record["transitions"], dtype=np.int64),
-        len(labeller.classes_) * labeller._latent,
-    )
-    labeller.coefficients_ = np.array(record["weights"], dtype=float).reshape(-1)
-    return labeller
-
-
 def save(labeller: Any, path: str | Path) -> None:
     """Write a labeller to a file."""
-    Path(path).write_text(json.dumps(to_record(labeller), ensure_ascii=False), encoding="utf-8")
+    text = json.dumps(to_record(labeller), ensure_ascii=False)
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except FileNotFoundError:
+        raise MissingFile.for_writing(Path(path)) from None
 
 
 def load(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
     """Read a labeller from a file."""
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise MissingFile.at(Path(path), (".json",)) from None
     except ValueError:
         raise FormatError(f"{Path(path).name!r} is no JSON.") from None
     return restore(record if isinstance(record, dict) else {}, kinds)

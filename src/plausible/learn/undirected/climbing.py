@@ -147,17 +147,19 @@ def _step_of(climbed: Climb[Any], optimizer: OptimizerLike) -> Callable[[AscentS
         return lambda state: newton_step(climbed, state)
     if isinstance(optimizer, str) and optimizer in ("ips", "gis"):
         return Scaling.of(climbed, optimizer).step
+    if optimizer == "ipf":
+        raise NotSupported('optimizer="ipf" meets marginals that data have without inputs: it is for markov.')
     if not isinstance(optimizer, Ascent) and optimizer not in (None, *_OPTIMIZERS):
         raise InvalidArgument(f"{optimizer!r} is no optimizer.{suggestion(str(optimizer), _OPTIMIZERS)}")
     return _in_units(climbed, read_ascent(optimizer or "l-bfgs"))  # type: ignore[arg-type]
 
 
 def _in_units(climbed: Climb[Any], method: Ascent) -> Callable[[AscentState], AscentState]:
-    """Steps that go the same way whatever units features have: each weight times the spread of its feature.
+    """Steps that go the same way whatever units features have: each weight in those of `Climb.units`.
 
-    Spreads are rounded to powers of two, so that nothing is lost on the way there and back.
+    These are rounded to powers of two, so that nothing is lost on the way there and back.
     """
-    units = 2.0 ** np.rint(np.log2(climbed.objective.spreads))
+    units = 2.0 ** np.rint(np.log2(climbed.units))
     if (units == 1).all() or isinstance(method, SteepestAscent):
         return lambda state: ascent_step(climbed.smooth, state, method)
     if isinstance(method, OrthantWise):

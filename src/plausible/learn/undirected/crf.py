@@ -15,7 +15,7 @@ from plausible.base.method_names import keyword_hints
 from plausible.base.options import read_names
 from plausible.data.columns import decode
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, NotSupported, counted
+from plausible.errors import InvalidArgument, NotSupported, UnknownState, counted
 from plausible.inference.budget import Budget
 from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engines import Engine, check_engine
@@ -153,6 +153,8 @@ class FieldFit(LearnedWeights):
         import pandas as pd
 
         design, point = self._ground({name: [value] for name, value in inputs.items()})
+        if unlabelled := [name for name in self._form.targets if name not in labels]:
+            raise InvalidArgument(f"labels= has no label of the target {unlabelled[0]!r}.")
         chosen = [self._form.targets[name].index(labels[name]) for name in self._form.targets]
         network = design.network(design.logs(point))
         best = network.k_best(2)
@@ -171,7 +173,12 @@ class FieldFit(LearnedWeights):
         if missing := [name for name in self._form.inputs if name not in columns]:
             raise InvalidArgument(f"The data have no column {missing[0]!r}, which is an input of this field.")
         stated = {name: variable for name, variable in known.items() if name in columns}
-        return _refuse_weights(Table.read(data, stated, columns=stated))
+        try:
+            table = Table.read(data, stated, columns=stated)
+        except UnknownState:  # functions take states that no row had
+            closed = {name: variable for name, variable in stated.items() if name not in self._form.open_inputs}
+            table = Table.read(data, closed, columns=stated)
+        return _refuse_weights(table)
 
     def _ground(self, data: TableLike) -> tuple[Design, Floats]:
         return self._form.ground(self._table(data)), self.run.state.point
@@ -231,8 +238,9 @@ def learn_crf(
     """Learn P(targets | all else) ∝ exp Σ θ_i f_i, over any graph of targets; nothing is said about the inputs.
 
     A feature may look at inputs of any kind, numbers too; given a row they are constants, so that only the targets'
-    graph costs. A feature with many scopes has one weight for all of them: transitions along a chain, neighbours in a
-    picture. A step costs one inference for each row (Lafferty, McCallum & Pereira 2001).
+    graph costs. Inputs that only functions look at may later have states that no row had. A feature with many scopes
+    has one weight for all of them: transitions along a chain, neighbours in a picture. A step costs one inference for
+    each row (Lafferty, McCallum & Pereira 2001).
 
     Parameters
     ----------

@@ -40,6 +40,7 @@ class Design:
     groups: Ints  # of each weight the place of its feature in `group_names`
     group_names: tuple[str, ...]
     base: Floats  # of each entry: 0, or -inf where it is ruled out
+    copied: tuple[str, ...] = ()  # what each row has a copy of, where rows are laid out one after the other
 
     @classmethod
     def of(cls, features: Iterable[Feature], variables: Mapping[str, Variable]) -> Design:
@@ -62,6 +63,14 @@ class Design:
         """Where each table begins, and the end of the last."""
         sizes = self.sizes
         return starts_of(int(np.prod(sizes[list(scope)])) for scope in self.scopes)
+
+    @cached_property
+    def places(self) -> Mapping[str, tuple[int, ...]]:
+        """Name -> the place of a variable, or those of its copies."""
+        if not self.copied:
+            return {name: (place,) for place, name in enumerate(self.variables)}
+        step, end = len(self.copied), len(self.variables)
+        return {name: tuple(range(first, end, step)) for first, name in enumerate(self.copied)}
 
     @property
     def num_entries(self) -> int:

@@ -41,7 +41,7 @@ def duality_gap(climbed: Climb[Objective], point: Floats) -> float:
 def _tilted_gap(climbed: Climb[Objective], tree: TreePartition, point: Floats, smooth: Floats, certain: float) -> float:
     """M D(Q; P) by the χ² divergence, and what the prior makes of the moments that Q misses; inf if Q is none."""
     objective, penalty = climbed.objective, climbed.penalty
-    design, units = objective.design, objective.spreads
+    design, units = objective.design, climbed.units
     gradient = penalty.steepest(point, smooth)
     information = information_matrix(objective, point)
     tilt = quotient_inverse(information + np.diag(penalty.precisions), units) @ gradient
@@ -62,7 +62,7 @@ def _with_what_is_left(
     Gaussian priors make r²/(2p) of it; those with kinks nothing but -θr, as long as the whole pull is within their
     rates: where it exceeds them a little, the distribution is mixed with that of the rows, which misses no moment.
     """
-    penalty, units = climbed.penalty, climbed.objective.spreads
+    penalty, units = climbed.penalty, climbed.units
     gradient = penalty.steepest(point, smooth)
     groups = penalty.group_rates[penalty.groups]
     is_held = penalty.precisions > 0

@@ -68,6 +68,12 @@ class FieldForm:
             np.array(groups, dtype=np.int64),
         )
 
+    @property
+    def open_inputs(self) -> set[str]:
+        """Inputs with states that only functions look at, which take other states, too."""
+        tabled = {name for one in self.features if not callable(one.function) for scope in one.scopes for name in scope}
+        return {name for name, one in self.inputs.items() if name not in tabled and not one.is_continuous}
+
     def ground(self, table: Table) -> Design:
         """The design with a copy of the targets for each row."""
         from scipy.sparse import coo_array
@@ -105,6 +111,7 @@ class FieldForm:
             self.groups,
             tuple(feature.name for feature in self.features),
             np.zeros(num_rows * width),
+            tuple(self.targets),
         )
 
     def labels(self, table: Table) -> Codes:

@@ -57,7 +57,8 @@ class LearnedWeights(HasRun):
     def moment_gap(self) -> float:
         """The largest difference between a mean of a feature in the data and in the model, prior minded.
 
-        It is a share of how far the values of the feature lie apart.
+        It is a share of how far the values of the feature lie apart, or where a prior pulls harder than all rows do, of
+        what makes that pull one: 2 √(precision / rows).
         """
         return self._climb.moment_gap(self.run.state.gradient)
 
@@ -97,7 +98,7 @@ class LearnedWeights(HasRun):
         For the pseudolikelihood and other composite objectives the sandwich H⁻¹ J H⁻¹ with the variance J of the rows'
         gradients. Weights that only matter together with others (a table has one too many) share their variance.
         """
-        inverse = quotient_inverse(self.information(), self._climb.objective.spreads)
+        inverse = quotient_inverse(self.information(), self._climb.units)
         if not self._climb.objective.is_own:
             return inverse
         return np.asarray(inverse @ self._row_variance() @ inverse)

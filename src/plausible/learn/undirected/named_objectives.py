@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from plausible.errors import InvalidArgument, suggestion
+from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.learn.undirected.constrained_entropy import ConstrainedEntropy
 from plausible.learn.undirected.contrastive import ContrastiveDivergence
 from plausible.learn.undirected.margin import MaxMargin
@@ -41,7 +41,9 @@ def read_objective(objective: ObjectiveLike) -> ObjectiveMethod:
     """The objective that a name stands for."""
     if isinstance(objective, ObjectiveMethod):
         return objective
+    if objective == "pseudo-moment-matching":  # which is a closed form, and climbs nothing
+        raise NotSupported("Pseudo-moment matching counts the tables of a network without inputs: it is for markov.")
     if not isinstance(objective, str) or objective not in OBJECTIVES:
-        known = [*OBJECTIVES, "pseudo-moment-matching"]  # which is a closed form, and climbs nothing
+        known = [*OBJECTIVES, "pseudo-moment-matching"]
         raise InvalidArgument(f"{objective!r} is no objective.{suggestion(str(objective), known)}")
     return OBJECTIVES[objective]()

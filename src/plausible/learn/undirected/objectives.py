@@ -220,8 +220,7 @@ class Pseudolikelihood(ObjectiveMethod):
         """Counts of entries, once for each target in their scope, less local sums."""
         data.refuse_missing("pseudolikelihood")
         design = data.design
-        names = list(design.variables) if self.targets is None else self.targets
-        targets = places_of(names, design, "targets")
+        targets = places_of(list(design.places) if self.targets is None else self.targets, design, "targets")
         times = np.array([len(targets.intersection(scope)) for scope in design.scopes])
         local = LocalPartitions(design, *data.rows, sorted(targets))
         linear = design.expected(data.counts * np.repeat(times, np.diff(design.starts)))
@@ -324,12 +323,12 @@ def _hiding(data: Sample, rows: Codes, weights: Floats, hidden: Iterable[int]) -
 
 
 def places_of(names: Sequence[str], design: Design, option: str) -> set[int]:
-    """The places of variables that an option names; refuses others, and none."""
-    place_of = {name: place for place, name in enumerate(design.variables)}
+    """The places of variables that an option names, of all their copies; refuses others, and none."""
     listed = [names] if isinstance(names, str) else list(names)
     if not listed:
         raise InvalidArgument(f"{option}= names no variable.")
     for name in listed:
-        if name not in place_of:
-            raise UnknownVariable(f"{option}= names {name!r}, which is no variable here.{suggestion(name, place_of)}")
-    return {place_of[name] for name in listed}
+        if name not in design.places:
+            known = suggestion(name, design.places)
+            raise UnknownVariable(f"{option}= names {name!r}, which is no variable here.{known}")
+    return {place for name in listed for place in design.places[name]}

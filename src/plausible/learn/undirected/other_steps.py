@@ -21,8 +21,8 @@ _MANY_PLACES = 20
 
 def quotient_inverse(curvature: Floats, units: Floats) -> Floats:
     """The inverse of a curvature, directions that change nothing left out; judged in units of the weights."""
-    scaled = np.linalg.pinv(curvature / np.outer(units, units), rcond=1e-10, hermitian=True)
-    return np.asarray(scaled / np.outer(units, units))
+    scaled = np.linalg.pinv(curvature / units[:, None] / units, rcond=1e-10, hermitian=True)
+    return np.asarray(scaled / units[:, None] / units)
 
 
 def newton_step(climbed: Climb[Objective], state: AscentState) -> AscentState:
@@ -31,7 +31,7 @@ def newton_step(climbed: Climb[Objective], state: AscentState) -> AscentState:
     The step is halved until the value rises.
     """
     curvature = information_matrix(climbed.objective, state.point) + np.diag(climbed.penalty.curvature(state.point))
-    direction = quotient_inverse(curvature, climbed.objective.spreads) @ state.gradient
+    direction = quotient_inverse(curvature, climbed.units) @ state.gradient
     for power in range(40):
         point = state.point + 0.5**power * direction
         value, gradient = climbed.smooth(point)

@@ -40,6 +40,16 @@ class Climb(Generic[ObjectiveT]):
     objective: ObjectiveT
     penalty: Penalty
 
+    @property
+    def units(self) -> Floats:
+        """What each weight is multiplied by, so that objective and prior bend by about the same along all of them.
+
+        It is the spread s of a feature, which bends the mean over rows by s²/4 at most, unless the prior bends more.
+        """
+        spreads = self.objective.spreads
+        bends = 4 * self.penalty.curvature(np.zeros(spreads.size)) / max(self.objective.total, 1.0)
+        return np.hypot(spreads, np.sqrt(bends))
+
     def smooth(self, weights: Floats) -> tuple[float, Floats]:
         """All but the part of the prior that has kinks, and its gradient."""
         value, gradient = self.objective.at(weights)
@@ -51,13 +61,13 @@ class Climb(Generic[ObjectiveT]):
         return init_ascent(self.smooth, weights, self.penalty)
 
     def moment_gap(self, gradient: Floats) -> float:
-        """The largest difference that a gradient tells of, a mean over rows, as a share of the feature's spread."""
-        gaps = np.abs(gradient) / self.objective.spreads
+        """The largest difference that a gradient tells of, a mean over rows, in the units of each weight."""
+        gaps = np.abs(gradient) / self.units
         return float(gaps.max(initial=0.0)) / max(self.objective.total, SMALLEST)
 
     def ends(self, tolerance: float) -> Callable[[AscentState], str]:
         """Why a state is the last: the gradient, kinks minded, is at most the tolerance times the rows everywhere."""
-        enough = tolerance * max(self.objective.total, 1.0) * self.objective.spreads
+        enough = tolerance * max(self.objective.total, 1.0) * self.units
 
         def ended(state: AscentState) -> str:
             if np.isfinite(state.value) and (np.abs(state.gradient) <= enough).all():

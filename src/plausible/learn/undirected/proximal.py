@@ -31,8 +31,8 @@ class ProximalState(NamedTuple):
 class ProximalAscent(NamedTuple):
     """Proximal gradient ascent with momentum, restarted where that leads down (Beck & Teboulle 2009).
 
-    It goes the same way whatever units features have: lengths are those of weights times the spread of their feature,
-    one spread for all weights of a group, so that the norm of the group is that of the weights themselves.
+    It goes the same way whatever units features have: lengths are those of weights in the units of the climb, one for
+    all weights of a group, so that the norm of the group is that of the weights themselves.
     """
 
     climbed: Climb[Any]
@@ -41,10 +41,10 @@ class ProximalAscent(NamedTuple):
     @classmethod
     def of(cls, climbed: Climb[Any]) -> ProximalAscent:
         """Units rounded to powers of two."""
-        groups, spreads = climbed.penalty.groups, climbed.objective.spreads
+        groups, own = climbed.penalty.groups, climbed.units
         widest = np.zeros(climbed.penalty.group_rates.size)
-        np.maximum.at(widest, groups, spreads)
-        units = np.where(climbed.penalty.group_rates[groups] > 0, widest[groups], spreads)
+        np.maximum.at(widest, groups, own)
+        units = np.where(climbed.penalty.group_rates[groups] > 0, widest[groups], own)
         return cls(climbed, 4.0 ** np.rint(np.log2(units)))
 
     def init(self, point: Floats) -> ProximalState:
