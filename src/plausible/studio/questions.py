@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from plausible.studio import editing, files, seeing, why
+from plausible.studio import deciding, editing, files, seeing, why
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 
@@ -29,6 +29,9 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "separation": Question(why.separation),
     "family": Question(editing.family),
     "edit": Question(editing.edit, is_newest_only=False),
+    "solution": Question(deciding.solution),
+    "observations": Question(deciding.observations),
+    "tree": Question(deciding.tree),
     "formats": Question(files.formats),
     "save": Question(files.save),
 }

@@ -1,6 +1,7 @@
 // What the right side of the page offers, in order; each for the kinds of models that it is about.
 
 import type { Component } from "svelte";
+import Decide from "./panels/Decide.svelte";
 import Edit from "./panels/Edit.svelte";
 import Separation from "./panels/Separation.svelte";
 import type { Outline, Session } from "./session.svelte";
@@ -14,6 +15,12 @@ export interface Panel {
 }
 
 export const PANELS: Panel[] = [
+  {
+    name: "Decide",
+    title: "what to do, and what would be worth knowing before",
+    fits: (outline) => outline.kind === "diagram",
+    view: Decide,
+  },
   {
     name: "Separation",
     title: "which variables tell something about which, and what blocks the ways between them",
