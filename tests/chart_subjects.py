@@ -115,6 +115,12 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "SensitivityFunction": lambda: asia().sensitivity(
         "lung", "yes", {"xray": "yes"}, parameter=("xray", {"either": "no"}, "yes")
     ),
+    "SensitivitySurface": lambda: asia().sensitivity_surface(
+        "lung",
+        "yes",
+        {"xray": "yes"},
+        parameters=[("lung", {"smoke": "yes"}, "yes"), ("xray", {"either": "no"}, "yes")],
+    ),
     "EvidenceImpact": lambda: asia().evidence_impact("lung", SEEN),
     "Conflict": lambda: asia().conflict(SEEN),
     "DecisionTornado": lambda: utility_tornado(oil()),

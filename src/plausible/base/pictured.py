@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -50,6 +51,12 @@ def widget_by(door: str, *subject: Any, **options: Any) -> LiveWidget:
 
 def _by(door: str, subject: tuple[Any, ...], options: dict[str, Any]) -> Any:
     return getattr(import_module("plausible.plotting"), door)(*subject, **options)
+
+
+def kind_in_words(value: object) -> str:
+    """What kind of thing a result is, as titles of charts say it: from `StructuralEMFit`, "Structural EM fit"."""
+    first, *others = re.findall("[A-Z]+(?![a-z])|[A-Z]?[a-z]+", type(value).__name__)
+    return " ".join([first, *(word if word.isupper() else word.lower() for word in others)])
 
 
 def html_with_picture(picture: Picture, title: str, below: str) -> str:

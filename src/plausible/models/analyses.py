@@ -42,6 +42,7 @@ from plausible.inference.sensitivity.parameters import (
     is_covarying,
     sensitivity_set,
 )
+from plausible.inference.sensitivity.surfaces import SensitivitySurface, check_rows, with_entry, with_event
 from plausible.models.beliefs import Beliefs
 from plausible.models.compiled_model import impossible_row
 from plausible.models.lowering import SMALL_TABLE, lower
@@ -49,6 +50,7 @@ from plausible.models.numbers import densities, refuse_hidden_parents
 from plausible.models.question import Question, QuestionKind, contradiction_of
 from plausible.models.uncertainty import HasPosterior, ParameterUncertainty, with_error_bars
 from plausible.variables import EvidenceLike, State
+from plausible.variables.evidence import findings_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -288,6 +290,62 @@ class ParameterAnalyses(Beliefs):
         return question.explained(
             lambda: event_sensitivity(product, question.certain, event, [entry.child]).function(entry)
         )
+
+    def sensitivity_surface(
+        self,
+        target: str,
+        state: State,
+        evidence: EvidenceLike | None = None,
+        *,
+        parameters: tuple[ParameterLike, ParameterLike],
+        budget: Budget | None = None,
+    ) -> SensitivitySurface:
+        """Return P(target = state | evidence) as a function of two table entries of different rows, from four corners.
+
+        Parameters
+        ----------
+        parameters
+            Two entries, each as for `sensitivity`.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(
+        ...     TableCPD("ill", [0.99, 0.01], states=["no", "yes"]),
+        ...     TableCPD("test", [[0.95, 0.05], [0.1, 0.9]], parents=["ill"], states=["-", "+"]),
+        ... )
+        >>> entries = ("ill", {}, "yes"), ("test", {"ill": "no"}, "+")
+        >>> surface = net.sensitivity_surface("ill", "yes", {"test": "+"}, parameters=entries)
+        >>> round(surface.value, 6), round(surface(0.1, 0.05), 6)
+        (0.153846, 0.666667)
+        """
+        event = Event.read(target, state, self.variables, "this network")
+        if not isinstance(parameters, (tuple, list)) or len(parameters) != 2:
+            raise InvalidArgument(f"parameters= takes two entries of tables, not {parameters!r}.")
+        first, second = map(self._parameter, parameters)
+        check_rows((first, second))
+        Question.read(self, _PARAMETERS, target, evidence, budget=budget)  # refuses what can't be asked
+        seen, both = findings_of(evidence), with_event(evidence, event)
+        logs = np.full((2, 2, 2), -np.inf)
+        for i, j in np.ndindex(2, 2):
+            corner = self._with_entries((first, float(i)), (second, float(j)))
+            logs[0, i, j] = corner.log_probability(seen, budget=budget)
+            logs[1, i, j] = -np.inf if both is None else corner.log_probability(both, budget=budget)
+        if np.isneginf(logs[0]).all():
+            self.query(target, evidence, budget=budget)  # says what contradicts what
+        evidence_corners, joint_corners = np.exp(logs - logs[0].max())
+        tables = [self.cpds[entry.child].to_factor().values for entry in (first, second)]
+        now = float(tables[0][first.place]), float(tables[1][second.place])
+        return SensitivitySurface((first, second), str(event), now, joint_corners, evidence_corners)
+
+    def _with_entries(self, *entries: tuple[Parameter, float]) -> Self:
+        """The network with some entries of tables set, the others of their rows in proportion."""
+        changed = self
+        for parameter, value in entries:
+            cpd = changed.cpds[parameter.child]
+            table = with_entry(cpd.to_factor().values, parameter.place, value)
+            changed = changed.with_cpd(TableCPD(cpd.variable, table, cpd.parents))
+        return changed
 
     def sensitivities(
         self, target: str, state: State, evidence: EvidenceLike | None = None, *, budget: Budget | None = None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: A unit of a picture in inches, and the dots of an inch in files of dots.
-_INCH, _DOTS = 1 / 96, 200
+INCH, _DOTS = 1 / 96, 200
 #: Where none of the fonts that pictures are measured in is there, text is set smaller, in what matplotlib brings.
 _SMALLER = 0.88
 
@@ -27,7 +27,7 @@ def new_figure(width: float, height: float) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingDependency.extra("matplotlib", "plot") from error
-    figure = Figure(figsize=(max(width, 1.0) * _INCH, max(height, 1.0) * _INCH))
+    figure = Figure(figsize=(max(width, 1.0) * INCH, max(height, 1.0) * INCH))
     FigureCanvasAgg(figure)
     return figure
 

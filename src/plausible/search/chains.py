@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_count
-from plausible.base.pictured import chart_by
+from plausible.base.pictured import chart_by, kind_in_words
 from plausible.errors import InvalidArgument
 from plausible.kernels.jit import repeated
 from plausible.search.run import Stops, iterate
@@ -148,7 +148,7 @@ class HasChains:
 
     def plot(self, ax: Axes | None = None) -> Chart:
         """Draw the log posterior along each chain; it needs matplotlib (the extra `plot`)."""
-        return chart_by("plot_chains", self.log_posteriors, ax, type(self).__name__)
+        return chart_by("plot_chains", self.log_posteriors, ax, kind_in_words(self))
 
 
 def run_chains(

@@ -24,6 +24,7 @@ from plausible.plotting.charts.sensitivity import plot_decision_tornado as plot_
 from plausible.plotting.charts.sensitivity import plot_evidence_impact as plot_evidence_impact
 from plausible.plotting.charts.sensitivity import plot_sensitivity as plot_sensitivity
 from plausible.plotting.charts.sensitivity import plot_stability as plot_stability
+from plausible.plotting.charts.sensitivity import plot_surface as plot_surface
 from plausible.plotting.charts.sensitivity import plot_tornado as plot_tornado
 from plausible.plotting.charts.series import plot_bands as plot_bands
 from plausible.plotting.charts.series import plot_forecast as plot_forecast

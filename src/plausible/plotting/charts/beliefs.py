@@ -113,7 +113,7 @@ def _side_by_side(beliefs: Mapping[str, Factor], ax: Axes | None, title: str) ->
     says = [f"{label}: {_numbers(beliefs, tables[:, row], write)}" for label, row in zip(labels, rows, strict=True)]
     names = ", ".join(variable.name for variable in scope)
     kind = "probability" if are_shares else "value"
-    return axes.chart(kind, names, says + left_out(tables.shape[1], len(rows), "rows"))
+    return axes.chart(kind, "" if names == axes.title else names, says + left_out(tables.shape[1], len(rows), "rows"))
 
 
 def _are_shares(tables: Floats) -> bool:

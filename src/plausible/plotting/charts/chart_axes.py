@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.plotting.axes import new_figure
+from plausible.plotting.axes import INCH, new_figure
 from plausible.plotting.charts.chart import Chart
 from plausible.plotting.measuring import fitted
 from plausible.plotting.palette import PALETTE, SERIES, Colour
@@ -30,6 +30,10 @@ _LABEL, _SIZE, _LETTERS, _LINES = 240.0, 10.0, 66, 3
 _MANY = 2000
 #: Names of steps, and entries of a legend, at most.
 _MOST_TICKS, _MOST_ENTRIES = 6, 12
+#: Entries of a legend that stand in one line above rows.
+_MOST_IN_LINE = 3
+#: Numbers from here on have exponents.
+_LARGE = 1e7
 _DASHES = ("-", "--", ":", "-.")
 
 
@@ -55,6 +59,7 @@ class ChartAxes:
         self.title = _whole(title)
         self._artists: dict[str, list[Artist]] = {}
         self._labelled: list[tuple[Artist, str]] = []
+        self._has_rows = False
         self._shade = int(_is_dark(ax))
         ax.spines[["top", "right"]].set_visible(False)
 
@@ -75,6 +80,7 @@ class ChartAxes:
     def name_rows(self, labels: Iterable[object]) -> None:
         """Say what stands in each row; the first is on top."""
         told = [label_of(label) for label in labels]
+        self._has_rows = True
         self.ax.set_yticks(range(len(told)), told, parse_math=False)
         self.ax.set_ylim(max(len(told), 1) - 0.5, -0.5)
         self.ax.tick_params(axis="y", length=0)
@@ -131,9 +137,12 @@ class ChartAxes:
 
     def line_on_the_right(self, x: npt.ArrayLike, y: npt.ArrayLike, name: str) -> None:
         """A line against an axis of its own on the right."""
+        from matplotlib.ticker import MaxNLocator
+
         right = self.ax.twinx()
         right.spines["top"].set_visible(False)
         right.set_ylabel(label_of(name), parse_math=False)
+        right.yaxis.set_major_locator(MaxNLocator(integer=bool(np.all(np.mod(y, 1) == 0))))
         drawn = right.plot(
             x, finite(np.asarray(y, np.float64), np.nan), color=self.colour("muted"), linestyle=":", label="_"
         )
@@ -159,6 +168,18 @@ class ChartAxes:
         look = {"edgecolor": self.paper, "linewidth": 0.5, "vmin": 0, "vmax": 1}
         drawn = self.ax.pcolormesh(np.arange(columns + 1) - 0.5, edges, is_marked, cmap=colours, **look)
         self._keep("images", [drawn])
+
+    def contours(self, x: Floats, y: Floats, heights: Floats, levels: Floats) -> None:
+        """Lines of equal height, from light to dark, each with its height."""
+        from matplotlib.colors import LinearSegmentedColormap
+
+        shades = LinearSegmentedColormap.from_list("heights", [self.colour("paper"), self.colour("bar")])
+        between = np.array([0.0, *levels, 1.0])
+        masked = np.ma.masked_invalid(heights)
+        self._keep("bands", [self.ax.contourf(x, y, masked, between, cmap=shades, alpha=0.6)])
+        drawn = self.ax.contour(x, y, masked, levels, colors=[self.colour("line")], linewidths=0.9)
+        self._keep("lines", [drawn])
+        self._keep("texts", self.ax.clabel(drawn, fontsize="small", colors=[self.colour("ink")]))
 
     def band(
         self, x: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, *, colour: Any, label: str = "", **style: Any
@@ -193,7 +214,7 @@ class ChartAxes:
             move, side = (4, "left") if end >= 0 else (-4, "right")
             look = {"size": "small", "va": "center", "ha": side, "color": self.colour("ink"), "parse_math": False}
             look["bbox"] = {"facecolor": self.paper, "edgecolor": "none", "pad": 0.6, "alpha": 0.8}
-            drawn = self.ax.annotate(text, (end, row), (move, 0), textcoords="offset points", **look)
+            drawn = self.ax.annotate(text.replace("-", "−"), (end, row), (move, 0), textcoords="offset points", **look)
             self._keep("texts", [drawn])
 
     def nothing(self, text: str) -> None:
@@ -234,6 +255,9 @@ class ChartAxes:
         # A label that is longer than its axis grows to where there is room.
         self.ax.set_xlabel(_whole(x), parse_math=False, loc="right")
         self.ax.set_ylabel(_whole(y), parse_math=False, loc="top")
+        if self._has_rows:  # It stands above the names of rows, as the head of a column does.
+            self.ax.yaxis.label.set(rotation=0, ha="right", va="bottom", color=self.colour("muted"))
+            self.ax.yaxis.set_label_coords(-0.01, 1.0)
         lines = textwrap.wrap(self.title, _LETTERS, max_lines=_LINES, placeholder=" …")
         look: dict[str, Any] = {"size": "medium", "weight": "bold", "parse_math": False}
         if self.is_own:
@@ -242,6 +266,8 @@ class ChartAxes:
             self.ax.set_title("\n".join(lines), loc="left", **look)
         if self._labelled:
             self._add_legend()
+        if self.is_own and self._has_rows and (self._labelled or y):
+            self.ax.figure.set_figheight(self.ax.figure.get_figheight() + _ROW * INCH)
         kept = {f"{kind}_": tuple(artists) for kind, artists in self._artists.items()}
         return Chart(self.ax, self.title, tuple(says), **kept, is_own=self.is_own)
 
@@ -258,6 +284,8 @@ class ChartAxes:
             entries = [*entries[: _MOST_ENTRIES - 1], more]
         handles, labels = zip(*entries, strict=True)
         place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+        if self._has_rows and len(entries) <= _MOST_IN_LINE:
+            place |= {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": len(entries)}
         if not self.is_own:
             num_points = sum(len(line.get_xdata()) for line in self.ax.get_lines())
             place = {"loc": "best" if num_points <= _MANY else "upper right"}
@@ -332,12 +360,14 @@ def finite(values: Floats, instead: float) -> Floats:
 def told(number: float) -> str:
     """A number as labels have it.
 
-    >>> told(0.123456), told(float("inf")), told(-float("inf")), told(float("nan")), told(-0.0)
-    ('0.123', '∞', '−∞', 'not known', '0')
+    >>> told(0.123456), told(123456.7), told(float("inf")), told(-float("inf")), told(float("nan")), told(-0.0)
+    ('0.123', '123457', '∞', '−∞', 'not known', '0')
     """
     if np.isnan(number):
         return "not known"
-    return f"{number + 0.0:.3g}" if np.isfinite(number) else "∞" if number > 0 else "−∞"
+    if not np.isfinite(number):
+        return "∞" if number > 0 else "−∞"
+    return f"{number:.0f}" if 1000 <= abs(number) < _LARGE else f"{number + 0.0:.3g}"
 
 
 def left_out(total: int, shown: int, what: str) -> list[str]:

@@ -63,7 +63,7 @@ def plot_actions(comparison: ActionComparison, ax: Axes | None = None) -> Chart:
     axes.rule(0.0)
     axes.ax.margins(x=0.16)
     says = [f"{label_of(action.action)}: {told(action.expected_utility)}" for action in shown]
-    return axes.chart("expected utility", comparison.decision, says)
+    return axes.chart("expected utility", "", says)
 
 
 def plot_risk(profiles: Lottery | Mapping[str, Lottery], ax: Axes | None = None) -> Chart:

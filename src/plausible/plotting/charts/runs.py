@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.pictured import kind_in_words
 from plausible.errors import counted
 from plausible.plotting.charts.chart import Chart
 from plausible.plotting.charts.chart_axes import ChartAxes, told
@@ -27,7 +28,7 @@ def plot_run(result: HasRun, ax: Axes | None = None, title: str = "") -> Chart:
     """The objective at the start and after each step; other runs, from other starts, are faint behind the best."""
     best, others = result.run, getattr(result, "runs", (result.run,))[1:_MOST_LINES]
     ended = f"{result.stopped_by} after {counted(result.num_steps, 'step')}" if result.stopped_by else "not begun"
-    axes = ChartAxes(ax, f"{title or type(result).__name__}: {ended}")
+    axes = ChartAxes(ax, f"{title or kind_in_words(result)}: {ended}")
     for run in others:
         axes.line(range(len(run.trace)), run.trace, colour=axes.colour("faint"), label="")
     axes.line(range(len(best.trace)), best.trace)

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from plausible.decisions.sensitivity.tornado import DecisionTornado
     from plausible.inference.findings import Conflict, EvidenceImpact
     from plausible.inference.sensitivity.functions import SensitivityFunction
+    from plausible.inference.sensitivity.surfaces import SensitivitySurface
 
-#: Points of a curve.
-_POINTS = 201
+#: Points of a curve, and along each side of a surface.
+_POINTS, _GRID = 201, 81
 
 
 def plot_tornado(table: pd.DataFrame, ax: Axes | None = None) -> Chart:
@@ -90,6 +91,20 @@ def plot_sensitivity(function: SensitivityFunction, ax: Axes | None = None) -> C
     return axes.chart(str(function.parameter), f"P({function.event} | e)", says)
 
 
+def plot_surface(surface: SensitivitySurface, ax: Axes | None = None) -> Chart:
+    """Lines of equal probability over two parameters, with the present values marked."""
+    grid = np.linspace(0.0, 1.0, _GRID)
+    heights = surface(grid, grid[:, None])  # a row for each value of the second parameter
+    axes = ChartAxes(ax, f"P({surface.event} | e) = {told(surface.value)} now, at the dot")
+    axes.contours(grid, grid, heights, np.linspace(0.1, 0.9, 9))
+    axes.points([surface.current[0]], [surface.current[1]], colour=axes.colour("seen"), markersize=7, zorder=4)
+    axes.ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    corners = [(first, second, surface(first, second)) for first in (0.0, 1.0) for second in (0.0, 1.0)]
+    says = [f"{told(answer)} at {told(first)} and {told(second)}" for first, second, answer in corners]
+    names = [str(parameter) for parameter in surface.parameters]
+    return axes.chart(*names, [f"{told(surface.value)} at {' and '.join(map(told, surface.current))} (now)", *says])
+
+
 def plot_evidence_impact(impact: EvidenceImpact, ax: Axes | None = None) -> Chart:
     """What each finding did to the belief: given the others, and by itself."""
     shown = impact.findings[:MOST_ROWS]
@@ -113,7 +128,8 @@ def plot_conflict(conflict: Conflict, ax: Axes | None = None) -> Chart:
     ordered = sorted(conflict.partial.items(), key=lambda item: -item[1])
     shown = ordered[:MOST_ROWS]
     values = np.array([value for _, value in shown])
-    axes, rows = ChartAxes(ax, str(conflict).split(", by finding")[0], len(shown)), np.arange(len(shown))
+    told_first = str(conflict).split(", by finding")[0]
+    axes, rows = ChartAxes(ax, told_first[:1].upper() + told_first[1:], len(shown)), np.arange(len(shown))
     for wanted, colour in ((values > 0, axes.colour("bad")), (values <= 0, axes.colour("bar"))):
         axes.bars(rows[wanted], values[wanted], colour=colour)
     axes.end_labels(rows, values, list(map(told, values)))
