@@ -148,11 +148,12 @@ def test_a_distribution_that_is_repeated_word_for_word_is_one(format):
 def test_semicolons_in_the_quoted_properties_of_bif_do_not_end_them():
     text = BIF.format("0.4 0.2 0.4", "0.25 0.75", "0.5 0.5", "1 0")
     text = text.replace(
-        "n {}", 'n { property "a; b // c"; property d = "e; f" ; property size = 5" x; property 6" = y; }'
+        "n {}",
+        'n { property "a; b // c"; property d = "e; f" ; property size = 5" x; property 6" = y; property h "i; j"; }',
     )
     text = text.replace("(a)", 'property "g; h";\n(a)').replace("c };", 'c }; property "i; j";')
     notes = parse(text, "bif").notes
-    assert dict(notes.properties) == {"a; b // c": "", "d": '"e; f"', "size": '5" x', '6"': "y"}
+    assert dict(notes.properties) == {"a; b // c": "", "d": '"e; f"', "size": '5" x', '6"': "y", 'h "i; j"': ""}
     assert dict(notes.of("A").properties) == {"i; j": ""}
     assert dict(notes.of("B").properties) == {"probability.g; h": ""}
 

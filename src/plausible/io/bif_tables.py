@@ -24,7 +24,7 @@ from plausible.io.scanner import child_fastest, floats, is_numeric, read_numbers
 MAX_DEFAULT_ENTRIES: Final = 2**24
 
 #: A property that is a string, or whose value is one, which may hold semicolons; up to its own semicolon.
-QUOTED_PROPERTY: Final = re.compile(r'(?:[^";=]*+=)?\s*+"[^"\n]*+"\s*+(?=;)')
+QUOTED_PROPERTY: Final = re.compile(r'(?:[^";=]*+(?:=|(?<=\s)))?\s*+"[^"\n]*+"\s*+(?=;)')
 
 _ROW: Final = re.compile(r"\(([^()]*+)\)([^();]*+);")
 _TABLE: Final = re.compile(r"\s*table\b([^;]*);\s*")
