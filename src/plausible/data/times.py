@@ -70,6 +70,9 @@ class Steps:
         if self.times is not None:
             told = f"time {self.times.told(step)}{of_sequence}"
             return f"row {self.rows[step]} ({told})" if self.rows[step] >= 0 else f"{told}, which has no row"
+        if self.rows[step] < 0:
+            seen = int((self.rows[self.starts[number] : step + 1] >= 0).sum())
+            return f"step {step + 1 - self.starts[number] - seen} after the last row{of_sequence}"
         return f"row {self.rows[step]}" + (f" (step {step - self.starts[number]}{of_sequence})" if of_sequence else "")
 
     def _refuse_twice(self) -> None:

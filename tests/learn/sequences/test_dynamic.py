@@ -8,7 +8,7 @@ import pytest
 
 import plausible as pb
 from plausible import DynamicBayesianNetwork, TableCPD
-from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownState, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidGraph, UnknownState, UnknownVariable
 from plausible.learn import K2, ParameterKnowledge
 from plausible.models.sequences import joint_chains
 from plausible.variables import Variable
@@ -195,8 +195,6 @@ def test_wrong_sequences_are_refused():
     """Errors name the variable and the remedy."""
     with pytest.raises(UnknownVariable, match=r"hidden=\{'H': 2\}"):
         pb.learn.dynamic(MARKOV, {"O": [0, 1]})
-    with pytest.raises(NotSupported, match="'O' is continuous"):
-        pb.learn.dynamic(MARKOV, [{"O": [0.5, 1.5]}], hidden={"H": 2})
     with pytest.raises(InvalidGraph, match="arrow leads into 'H"):
         pb.learn.dynamic("O -> H[-1]; H[-1] -> H", {"O": [0, 1], "H": [0, 1]})
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import plausible as pb
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument
 from plausible.learn import Knowledge
 
 
@@ -54,5 +55,17 @@ def test_knowledge_of_time():
     assert pb.learn.dynamic_structure(parts).search.table.num_rows == 3
     with pytest.raises(InvalidArgument, match="leads into a slice before"):
         pb.learn.dynamic_structure(_rows(), knowledge=Knowledge(required="x -> y[-1]"))
-    with pytest.raises(NotSupported, match="discretize"):
-        pb.learn.dynamic_structure({"x": [0.5, 1.5, 2.5]})
+
+
+def test_numbers_and_states_together():
+    """A number that goes on by itself and drives a switch one step later, and one that has nothing to do with them."""
+    rng = np.random.default_rng(3)
+    x = np.zeros(600)
+    for t in range(1, 600):
+        x[t] = 0.8 * x[t - 1] + rng.normal()
+    switch = np.where(np.roll(x, 1) + 0.3 * rng.normal(size=600) > 0, "on", "off")
+    rows = pd.DataFrame({"x": x, "switch": switch, "noise": rng.normal(size=600)})[1:]
+    found = pb.learn.dynamic_structure(rows, within=False)
+    assert {("x[-1]", "x")} <= set(found.graph.edges)
+    assert not any("noise" in str(end) for edge in found.graph.edges for end in edge)
+    assert pb.learn.dynamic(found, rows).model.transition["x"].coefficients[0] == pytest.approx(0.8, abs=0.1)

@@ -103,6 +103,54 @@ def test_particles_draw_hidden_numbers():
         model.filter({"s": [1, 1]})
 
 
+@pytest.mark.parametrize("auxiliary", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_particles_follow_slices_that_look_back_two_steps(seed, auxiliary):
+    """Filtered and smoothed: a particle stands for the line that it came from."""
+    model = random_tables(np.random.default_rng(seed), lags=2, num_variables=2, zeros=0.0).model()
+    rows = {"X0": [0, None, 0, 1, {0}, 1]}
+    engine = ParticleFilter(4000, seed=1, num_trajectories=1000, auxiliary=auxiliary)
+    filtered, smoothed = model.filter(rows, engine=engine), model.smooth(rows, engine=engine)
+    exact, behind = model.filter(rows), model.smooth(rows)
+    for name, frame in exact.items():
+        assert np.abs(filtered[name] - frame).to_numpy().max() < 4 * 0.5 / np.sqrt(4000 / 4)
+        assert np.abs(smoothed[name] - behind[name]).to_numpy().max() < 4 * 0.5 / np.sqrt(1000)
+
+
+@pytest.mark.parametrize("auxiliary", [False, True])
+def test_the_likelihood_by_particles_has_no_bias(auxiliary):
+    """The mean of 400 estimates of P(rows), whatever they are drawn anew by, is within four standard errors."""
+    _, _, model = _coupled(np.random.default_rng(5))
+    sequences = model._read({"a": [0, 1, None, 1, 0], "b": [1, 0, 1, 1, 0]}, None, None, "refuse")
+    evidence = model._given(sequences, None)
+    estimates = []
+    for seed in range(400):
+        engine = ParticleFilter(50, threshold=0.9, seed=seed, auxiliary=auxiliary)
+        estimates.append(np.exp(engine._filter(model, evidence, None, 0.9).logs.sum()))
+    exact = np.exp(model._step_log_likelihoods(sequences).sum())
+    assert abs(np.mean(estimates) - exact) < 4 * np.std(estimates) / np.sqrt(len(estimates))
+
+
+def test_looking_ahead_keeps_the_particles_that_the_next_row_will_ask_for():
+    """A rare switch shows one step later: few particles have it, and looking ahead draws the rest of these anew."""
+    seen = pb.ConditionalGaussianCPD("y", [0.0, 6.0], {"z": [1.0, 1.0]}, [0.3, 0.3], ["s[-1]", "z"])
+    model = pb.DynamicBayesianNetwork(
+        [TableCPD("s", [0.98, 0.02]), pb.LinearGaussianCPD("z", 0.0), pb.LinearGaussianCPD("y", 0.0)],
+        [TableCPD("s", [0.98, 0.02]), pb.LinearGaussianCPD("z", 0.0, {"z[-1]": 0.9}, 0.5), seen],
+    )
+    rows = {"y": [0.0, 0.2, 6.3, 0.1, 0.0, 0.2, 6.1, 0.4]}
+    plain, ahead = (
+        [model.filter(rows, engine=ParticleFilter(200, seed=seed, auxiliary=way))["z"] for seed in range(20)]
+        for way in (False, True)
+    )
+    sizes = [np.array([each.attrs["effective_sizes"] for each in frames]) for frames in (plain, ahead)]
+    assert sizes[0][:, [2, 6]].mean() < 10 < 50 < sizes[1][:, [2, 6]].mean()
+    spread = [np.std([frame["mean"] for frame in frames], axis=0)[[2, 6]].mean() for frames in (plain, ahead)]
+    assert spread[1] < spread[0] / 2
+    frame = ahead[0]
+    assert frame.attrs["effective_size"] == min(frame.attrs["effective_sizes"])
+
+
 def test_impossible_rows_and_wrong_names_are_told():
     """Particles that all weigh nothing are an error with the row; clusters of unknown variables one with the name."""
     stuck = pb.DynamicBayesianNetwork([TableCPD("X", [1.0, 0.0])], [TableCPD("X", np.eye(2), parents=["X[-1]"])])

@@ -102,6 +102,17 @@ def test_joints_of_slices(seed, lag):
         np.testing.assert_allclose(found.iloc[step], expected.ravel() / expected.sum(), rtol=0, atol=1e-12)
 
 
+def test_joints_name_variables_once_and_tell_what_is_impossible():
+    """A joint of no variable, or of one twice, is no question; rows of probability zero have no beliefs."""
+    model = pb.DynamicBayesianNetwork([TableCPD("X", [1.0, 0.0])], [TableCPD("X", np.eye(2), parents=["X[-1]"])])
+    for names in ([], ["X", "X"]):
+        with pytest.raises(pb.errors.InvalidArgument, match="each of them once"):
+            model.joints({"X": [None, None]}, names)
+    assert model.joints({"X": [None, None]}, "X").iloc[1].tolist() == [1.0, 0.0]
+    with pytest.raises(pb.errors.ImpossibleEvidence, match="row 1"):
+        model.joints({"X": [None, 1]}, ["X"])
+
+
 def test_joints_of_what_a_setting_cuts_off():
     """Where X is set, X and the step before it are still told together."""
     model = pb.DynamicBayesianNetwork(

@@ -75,7 +75,7 @@ class Maximization:
                 continue
             alpha, learner = pseudo_counts(prior, variable, families.parents_of(name)), learners.get(name)
             leaves = _leaf_sums(learner.tree, alpha) if isinstance(learner, LeafLearner) else alpha
-            shifted = _exponents(name, leaves, estimate)  # which refuses what has no mode
+            shifted = prior_exponents(name, leaves, estimate)  # which refuses what has no mode
             exponents |= {name: shifted} if learner is None else {}
         bound = replace(knowledge, fixed=tuple(fixed.values()))
         edges = [(parent, name) for name, parents in families.parents.items() for parent in parents]
@@ -182,7 +182,7 @@ class Maximization:
         """e of each leaf: shape (leaves, states of the child)."""
         parents = [self.variables[parent] for parent in self.parents[name]]
         alpha = pseudo_counts(self.prior, self.variables[name], parents)
-        return _exponents(name, _leaf_sums(cpd, alpha), self.estimate)
+        return prior_exponents(name, _leaf_sums(cpd, alpha), self.estimate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class LeafLearner:
         """The same tree with other leaves."""
         counts = task.counts()
         before = task.start if isinstance(task.start, TreeCPD) else self.tree
-        exponents = _exponents(task.name, _leaf_sums(before, task.pseudo_counts()), task.estimate)
+        exponents = prior_exponents(task.name, _leaf_sums(before, task.pseudo_counts()), task.estimate)
         tree = _with_leaves(before, _leaf_sums(before, counts) + exponents)
         return FamilyFit(tree, np.zeros(counts.shape[:-1], np.bool_))
 
@@ -222,7 +222,7 @@ def _expected_log(table: Floats, counts: Floats) -> float:
         return float(counts[live] @ np.log(table[live]))
 
 
-def _exponents(name: str, alpha: Floats, estimate: Estimate) -> Floats:
+def prior_exponents(name: str, alpha: Floats, estimate: Estimate) -> Floats:
     """e of the prior Π θ^e for pseudo-counts α; refused where it has no bound."""
     shift = _SHIFTS[estimate]
     if shift is None or not alpha.any():

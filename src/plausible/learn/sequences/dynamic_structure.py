@@ -12,7 +12,7 @@ from plausible.base.options import Seed, check_count, check_flag
 from plausible.base.records import Result, record
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.learn.learned_structure import StructureResult, learn_structure
 from plausible.learn.structures.knowledge import Knowledge
@@ -59,7 +59,7 @@ def dynamic_structure(
     lags
         How many slices back parents may lie.
     method, score, seed, time_limit, options
-        As in `learn.structure`.
+        As in `learn.structure`; columns of numbers get a score of Gaussians.
     knowledge
         Required and forbidden edges, such as `required="X[-1] -> X"`, and a limit on parents.
     within
@@ -75,9 +75,6 @@ def dynamic_structure(
     check_count("lags", lags, 1)
     check_flag("within", within)
     sequences = Sequences.read(rows, {}, sequence=sequence, time=time, gaps=gaps, infer=True)
-    for name, variable in sequences.variables.items():
-        if variable.is_continuous:
-            raise NotSupported(f"{name!r} is continuous: discretize it first, with Discretizer.")
     table = _lagged_rows(sequences, lags)
     given = Knowledge.read(knowledge)
     names, before = list(sequences.variables), [name for name in table.variables if lagged(name).lag]
@@ -102,6 +99,13 @@ def _lagged_rows(sequences: Sequences, lags: int) -> Table:
     positions = np.arange(sequences.num_steps) - np.repeat(sequences.starts[:-1], lengths)
     steps = np.flatnonzero(positions >= lags)
     named = [Lagged(name, lag) for lag in range(lags, -1, -1) for name in sequences.variables]
-    codes = np.stack([sequences.columns[one.name][steps - one.lag] for one in named])
     variables = {str(one): sequences.variables[one.name].renamed(str(one)) for one in named}
-    return Table(variables, np.ascontiguousarray(codes), np.zeros((0, len(steps))))
+    discrete = [one for one in named if not sequences.variables[one.name].is_continuous]
+    continuous = [one for one in named if sequences.variables[one.name].is_continuous]
+    codes = np.empty((len(discrete), len(steps)), dtype=np.int32)
+    numbers = np.empty((len(continuous), len(steps)))
+    for place, one in enumerate(discrete):
+        codes[place] = sequences.columns[one.name][steps - one.lag]
+    for place, one in enumerate(continuous):
+        numbers[place] = sequences.columns[one.name][steps - one.lag]
+    return Table(variables, codes, numbers)

@@ -40,12 +40,16 @@ class BoyenKoller:
     def __init__(self, clusters: Iterable[Iterable[str]] = ()) -> None:
         object.__setattr__(self, "clusters", read_blocks(clusters) or ())
 
-    def _filter(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> StepBeliefs:
+    def _filter(
+        self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None, level: float
+    ) -> StepBeliefs:
         programs = model._programs(evidence, budget, clusters=self._groups(evidence.template))
         logs, beliefs = SlicePasses.run(programs, evidence, SlicePasses.filtered, is_exact=False)
         return StepBeliefs(logs, model._with_known(evidence, beliefs.marginals))
 
-    def _smooth(self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None) -> StepBeliefs:
+    def _smooth(
+        self, model: DynamicAnswers, evidence: StepEvidence, budget: Budget | None, level: float
+    ) -> StepBeliefs:
         programs = model._programs(evidence, budget, clusters=self._groups(evidence.template))
         logs, beliefs = SlicePasses.run(programs, evidence, SlicePasses.smoothed, is_exact=False)
         return StepBeliefs(logs, model._with_known(evidence, beliefs.marginals))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,15 @@ from plausible.data.sequences import Sequences, SequencesLike
 from plausible.engine.run import Semiring
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.budget import Budget
-from plausible.models.sequences.dynamic_beliefs import DynamicBeliefs
+from plausible.models.sequences.dynamic_beliefs import NUMBER_COLUMNS, DynamicBeliefs
 from plausible.models.sequences.dynamic_online import DynamicFilter
 from plausible.models.sequences.joint_chains import JointChains
-from plausible.models.sequences.observations import StepEvidence
+from plausible.models.sequences.kalman_answers import FORECAST_COLUMNS
+from plausible.models.sequences.observations import SliceEngine, StepBeliefs, StepEvidence
 from plausible.models.sequences.sequence_model import refuse_impossible
 from plausible.models.sequences.slice_passes import SlicePasses
 from plausible.models.sequences.slice_sampling import draw_rows
+from plausible.models.sequences.step_joints import ChainJoints
 from plausible.models.sequences.steps_ahead import NumberAhead, inputs_ahead
 from plausible.models.sequences.template import Lagged, Template, lagged
 from plausible.models.sequences.trajectory import DrawnPaths, Trajectory
@@ -45,7 +47,7 @@ class DynamicAnswers(DynamicBeliefs):
         time: str | None = None,
         gaps: str = "refuse",
         do: Mapping[str, State] | None = None,
-        engine: Any = None,
+        engine: SliceEngine | None = None,
         budget: Budget | None = None,
     ) -> dict[str, pd.DataFrame]:
         """P(X_t | what was observed up to step t), for each discrete variable: name -> frame with a column a state.
@@ -74,7 +76,7 @@ class DynamicAnswers(DynamicBeliefs):
         time: str | None = None,
         gaps: str = "refuse",
         do: Mapping[str, State] | None = None,
-        engine: Any = None,
+        engine: SliceEngine | None = None,
         budget: Budget | None = None,
     ) -> dict[str, pd.DataFrame]:
         """P(X_t | all that was observed), for each discrete variable: name -> frame with a column a state.
@@ -92,7 +94,7 @@ class DynamicAnswers(DynamicBeliefs):
     def joints(
         self,
         rows: SequencesLike,
-        names: Sequence[str],
+        names: str | Sequence[str],
         *,
         sequence: str | None = None,
         time: str | None = None,
@@ -118,7 +120,9 @@ class DynamicAnswers(DynamicBeliefs):
         """
         import pandas as pd
 
-        wanted = [lagged(name) for name in names]
+        wanted = [lagged(name) for name in ([names] if isinstance(names, str) else names)]
+        if not wanted or len(set(wanted)) < len(wanted):
+            raise InvalidArgument(f"names={names!r}: name the variables whose joint is wanted, each of them once.")
         evidence = self._evidence(rows, sequence, time, gaps, do, [one.name for one in wanted])
         scope = [_discrete(evidence.template, one.name, self._place) for one in wanted]
         named = tuple(map(str, wanted))
@@ -131,10 +135,33 @@ class DynamicAnswers(DynamicBeliefs):
         """The joint of some variables at each step: axes (step, joint state)."""
         if not wanted:
             return np.ones((evidence.sequences.num_steps, 1))
+        if budget is None and (joint := JointChains.of(evidence)) is not None:
+            chain = ChainJoints(joint)
+            refuse_impossible(evidence.sequences, chain.step_logs)
+            if (found := chain.of(wanted)) is not None:
+                return found
+        return self._tree_joints(evidence, wanted, budget)
+
+    def _tree_joints(self, evidence: StepEvidence, wanted: Sequence[Lagged], budget: Budget | None) -> Floats:
         named = tuple(map(str, wanted))
         evidence = replace(evidence, template=evidence.template.reaching(max(one.lag for one in wanted)))
         programs = self._programs(evidence, budget, together=(named,))
         return SlicePasses.run(programs, evidence, lambda passes: passes.smoothed(named))[1].joints
+
+    def _expected(
+        self, sequences: Sequences, groups: Iterable[tuple[Lagged, ...]]
+    ) -> tuple[Floats, dict[tuple[Lagged, ...], Floats]]:
+        """The log-likelihood of each step, and the joints of some groups of variables; for learners."""
+        evidence = self._given(sequences, None)
+        joint = JointChains.of(evidence)
+        chain = None if joint is None else ChainJoints(joint)
+        logs = self._step_log_likelihoods(sequences) if chain is None else chain.step_logs
+        found: dict[tuple[Lagged, ...], Floats] = {}
+        if not np.isneginf(logs).any():
+            for wanted in groups:
+                told = None if chain is None else chain.of(wanted)
+                found[wanted] = self._tree_joints(evidence, wanted, None) if told is None else told
+        return logs, found
 
     def predict(
         self,
@@ -146,7 +173,7 @@ class DynamicAnswers(DynamicBeliefs):
         gaps: str = "refuse",
         inputs: SequencesLike | None = None,
         do: Mapping[str, State] | None = None,
-        engine: Any = None,
+        engine: SliceEngine | None = None,
         budget: Budget | None = None,
     ) -> dict[str, pd.DataFrame]:
         """P(X_T+1), ..., P(X_T+steps) given all that was observed: name -> frame of the steps after the last ones.
@@ -162,9 +189,18 @@ class DynamicAnswers(DynamicBeliefs):
         """
         sequences = self._read(rows, sequence, time, gaps)
         evidence = self._given(self._lengthened(sequences, steps, inputs), do)
-        logs, marginals, _ = self._beliefs(evidence, engine, budget, "filter")
-        refuse_impossible(evidence.sequences, logs)
-        values = _last_steps(evidence, marginals, steps)
+        beliefs = self._beliefs(evidence, engine, budget, "filter")
+        refuse_impossible(evidence.sequences, beliefs.logs)
+        found = self._states_ahead(sequences, evidence, beliefs, steps)
+        for name, number in beliefs.numbers.items():
+            found[name] = sequences.ahead(_last_steps(evidence, number.moments, steps), NUMBER_COLUMNS)
+        return found
+
+    def _states_ahead(
+        self, sequences: Sequences, evidence: StepEvidence, beliefs: StepBeliefs, steps: int
+    ) -> dict[str, pd.DataFrame]:
+        """Name -> the beliefs of each discrete variable in the last steps, as those to come after the rows."""
+        values = _last_steps(evidence, beliefs.marginals, steps)
         return {
             variable.name: sequences.ahead(values[:, :, start:end], variable.states)
             for variable, start, end in self._columns()
@@ -181,7 +217,7 @@ class DynamicAnswers(DynamicBeliefs):
         gaps: str = "refuse",
         inputs: SequencesLike | None = None,
         do: Mapping[str, State] | None = None,
-        engine: Any = None,
+        engine: SliceEngine | None = None,
         budget: Budget | None = None,
     ) -> dict[str, pd.DataFrame]:
         """What will be observed of the variables that the rows have columns of, in the steps after the last row.
@@ -191,19 +227,23 @@ class DynamicAnswers(DynamicBeliefs):
         """
         check_number("level", level, above=0, below=1)
         sequences = self._read(rows, sequence, time, gaps)
-        asked: dict[str, Any] = {"sequence": sequence, "time": time, "gaps": gaps, "inputs": inputs, "do": do}
-        found = self.predict(rows, steps, **asked, engine=engine, budget=budget)
         longer = self._lengthened(sequences, steps, inputs)
-        forecasts = {}
+        evidence = self._given(longer, do)
+        beliefs = self._beliefs(evidence, engine, budget, "filter", level)
+        refuse_impossible(evidence.sequences, beliefs.logs)
+        found, forecasts = self._states_ahead(sequences, evidence, beliefs, steps), {}
         for name, variable in sequences.variables.items():
             if name in found:
                 forecasts[name] = found[name]
+            elif name in beliefs.numbers and name not in self._template.inputs:
+                told = np.hstack([beliefs.numbers[name].moments[:, :1], beliefs.numbers[name].interval])
+                forecasts[name] = sequences.ahead(_last_steps(evidence, told, steps), FORECAST_COLUMNS)
             elif name not in self._template.inputs:
                 number = NumberAhead.of(self._template, variable)
                 evidence = self._given(longer, do, number.parent_names)
                 shares = _last_steps(evidence, self._joints(evidence, number.parents, budget), steps)
-                told = number.forecast(shares.reshape(-1, shares.shape[-1]), level)
-                forecasts[name] = sequences.ahead(told.values.reshape(*shares.shape[:2], -1), told.columns)
+                ahead = number.forecast(shares.reshape(-1, shares.shape[-1]), level)
+                forecasts[name] = sequences.ahead(ahead.values.reshape(*shares.shape[:2], -1), ahead.columns)
         return forecasts
 
     def _lengthened(self, sequences: Sequences, steps: int, inputs: SequencesLike | None) -> Sequences:

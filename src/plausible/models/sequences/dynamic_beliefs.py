@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.inference.budget import Budget, read_budget
+from plausible.models.sequences.gaussian_slices import GaussianSlices, gaussian_beliefs
 from plausible.models.sequences.interventions import intervened
 from plausible.models.sequences.joint_chains import JointChains
-from plausible.models.sequences.observations import StepBeliefs, StepEvidence
+from plausible.models.sequences.observations import SliceEngine, StepBeliefs, StepEvidence
 from plausible.models.sequences.sequence_model import SequenceModel
 from plausible.models.sequences.slice_passes import SlicePasses
 from plausible.models.sequences.slice_program import Clusters, SliceProgram, compile_slice
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Compiled slices that a network keeps.
 _MOST_KEPT = 16
+#: What is told of a number.
+NUMBER_COLUMNS = ("mean", "deviation")
 
 
 class DynamicBeliefs(SequenceModel):
@@ -36,6 +39,8 @@ class DynamicBeliefs(SequenceModel):
 
     def _step_log_likelihoods(self, sequences: Sequences) -> Floats:
         evidence = self._given(sequences, None)
+        if (slices := GaussianSlices.of(self._template)) is not None:
+            return slices.log_likelihoods(sequences)
         if (joint := JointChains.of(evidence)) is not None:
             return joint.log_likelihoods()
         programs = self._programs(evidence, None)
@@ -93,11 +98,20 @@ class DynamicBeliefs(SequenceModel):
             programs.append(program)
         return programs
 
-    def _beliefs(self, evidence: StepEvidence, engine: Any, budget: Budget | None, question: str) -> StepBeliefs:
-        """The log-likelihoods of steps, and the beliefs of all discrete variables side by side."""
+    def _beliefs(
+        self,
+        evidence: StepEvidence,
+        engine: SliceEngine | None,
+        budget: Budget | None,
+        question: str,
+        level: float = 0.9,
+    ) -> StepBeliefs:
+        """The log-likelihoods of steps, the beliefs of all discrete variables side by side, and those of numbers."""
         if engine is not None:
-            answer: StepBeliefs = getattr(engine, f"_{question}")(self, evidence, budget)
+            answer: StepBeliefs = getattr(engine, f"_{question}")(self, evidence, budget, level)
             return answer
+        if (of_numbers := gaussian_beliefs(evidence, level, is_smoothed=question == "smooth")) is not None:
+            return of_numbers
         if budget is None and (joint := JointChains.of(evidence)) is not None:
             logs, hidden = (joint.filtered() if question == "filter" else joint.smoothed())[:2]
             return StepBeliefs(logs, self._with_known(evidence, hidden))
@@ -138,11 +152,19 @@ class DynamicBeliefs(SequenceModel):
         return found
 
     def _frames(self, sequences: Sequences, beliefs: StepBeliefs) -> dict[str, pd.DataFrame]:
+        """Name -> a column for each state, or the mean and the deviation of a number."""
         frames = {}
-        for variable, start, end in self._columns():
-            frames[variable.name] = frame = sequences.frame(beliefs.marginals[:, start:end], variable.states)
-            if beliefs.effective_size is not None:
-                frame.attrs["effective_size"] = beliefs.effective_size
+        places = {variable.name: (variable, start, end) for variable, start, end in self._columns()}
+        for name in self._template.variables:
+            if name in places:
+                variable, start, end = places[name]
+                frames[name] = sequences.frame(beliefs.marginals[:, start:end], variable.states)
+            elif name in beliefs.numbers:
+                frames[name] = sequences.frame(beliefs.numbers[name].moments, NUMBER_COLUMNS)
+        if beliefs.effective_sizes is not None:
+            sizes = sequences.series(beliefs.effective_sizes).tolist()
+            for frame in frames.values():
+                frame.attrs.update(effective_size=float(np.nanmin(sizes, initial=np.inf)), effective_sizes=sizes)
         return frames
 
     def _named(self, evidence: StepEvidence, hidden: Codes) -> pd.DataFrame:

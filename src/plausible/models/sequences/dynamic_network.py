@@ -11,7 +11,7 @@ from plausible.base.method_names import own_methods
 from plausible.base.options import check_count
 from plausible.base.records import TextTable
 from plausible.cpds import CPD, KINDS
-from plausible.errors import InvalidModel, counted
+from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.graphs import DAG
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.notes import Notes
@@ -24,6 +24,7 @@ from plausible.variables.variable import states_cell
 if TYPE_CHECKING:
     from plausible.base.pictured import Picture
     from plausible.models.sequences.hidden_markov_model import HiddenMarkovModel
+    from plausible.models.sequences.linear_dynamical_system import LinearDynamicalSystem
 
 Edge = tuple[str, str]
 
@@ -214,6 +215,36 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
         return hidden_markov_model_of(
             self._template, (observed,) if isinstance(observed, str) else tuple(observed), state
         )
+
+    def to_linear_system(self, observed: str | Iterable[str]) -> LinearDynamicalSystem:
+        """The linear dynamical system whose state are the numbers of a slice, where all are linear Gaussian.
+
+        A number that is observed is called "true x" as a state. Constants are carried by a state "1".
+
+        Parameters
+        ----------
+        observed
+            The variables that rows have columns of.
+
+        >>> from plausible.cpds import LinearGaussianCPD
+        >>> walk = DynamicBayesianNetwork(
+        ...     [LinearGaussianCPD("x", 0.0)],
+        ...     [LinearGaussianCPD("x", 0.0, {"x[-1]": 0.9}, 0.5), LinearGaussianCPD("y", 0.0, {"x": 1.0})],
+        ... )
+        >>> walk.to_linear_system("y").states
+        ('x', 'true y')
+        >>> walk.filter({"y": [1.0, 2.0]})["x"].round(3)
+            mean  deviation
+        0  0.500      0.707
+        1  1.186      0.689
+        """
+        from plausible.models.sequences.gaussian_slices import linear_system_of
+
+        named = (observed,) if isinstance(observed, str) else tuple(observed)
+        for name in named:
+            if name not in self._template.variables:
+                raise UnknownVariable.named(name, self._template.variables, self._place)
+        return linear_system_of(self._template, named)
 
     def with_cpd(self, cpd: CPD) -> DynamicBayesianNetwork:
         """A network in which one variable has another distribution in all slices but the first ones."""

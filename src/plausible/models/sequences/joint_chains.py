@@ -76,7 +76,7 @@ class JointChains:
 
     def log_likelihoods(self) -> Floats:
         """log p(o_t | o_1 ... o_t-1) of each step."""
-        return state_inference.filtered(self.chains(self._seen_leaves)).step_logs
+        return state_inference.filtered(self.chains(self.seen_leaves)).step_logs
 
     def best(self) -> tuple[Floats, Codes]:
         """The logarithm of the probability of each sequence with its best states, and these, a column a variable.
@@ -96,7 +96,7 @@ class JointChains:
 
     def _told(self, ask: Callable[[HiddenChains], state_inference.StateBeliefs]) -> StepBeliefs:
         """Beliefs of the chain's states as those of the variables."""
-        found = ask(self.chains(self._seen_leaves))
+        found = ask(self.chains(self.seen_leaves))
         parts = {leaf.name: self._leaf_beliefs(leaf, found.beliefs) for leaf in self.leaves}
         sizes = [variable.num_states for variable in self.core]
         positions = np.unravel_index(np.arange(math.prod(sizes)), sizes or [1])
@@ -110,7 +110,7 @@ class JointChains:
         return [one for one in self.evidence.template.variables.values() if one.name not in self.evidence.known]
 
     @property
-    def _seen_leaves(self) -> list[Variable]:
+    def seen_leaves(self) -> list[Variable]:
         """The leaves that weigh states: those of which nothing is seen sum to one."""
         return [leaf for leaf in self.leaves if leaf.name in self.evidence.sequences.columns]
 

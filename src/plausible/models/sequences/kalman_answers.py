@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: An infinite variance below this share of the largest one is rounding: what is left after observations.
 _NOTHING = 1e-18
+#: What is told of a number to come.
+FORECAST_COLUMNS = ("mean", "lower", "upper")
 
 
 def with_infinite(covariances: Floats, infinite: Floats) -> Floats:
@@ -84,8 +86,7 @@ def forecasts(
     """Column -> mean, lower and upper end of each step to come."""
     width = width_of(level) * np.sqrt(variances)
     told = np.stack([centers, centers - width, centers + width], axis=-1)
-    columns = ["mean", "lower", "upper"]
-    return {name: sequences.ahead(told[:, :, place], columns) for place, name in enumerate(names)}
+    return {name: sequences.ahead(told[:, :, place], FORECAST_COLUMNS) for place, name in enumerate(names)}
 
 
 def innovations(system: KalmanSystem, observed: ObservedNumbers, steps: FilteredSteps) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument
-from plausible.models.sequences.kalman_answers import observed_variances, with_infinite
+from plausible.models.sequences.kalman_answers import FORECAST_COLUMNS, observed_variances, with_infinite
 from plausible.models.sequences.kalman_runs import filtered
 from plausible.models.sequences.linear_answers import LinearAnswers
 from plausible.models.sequences.state_estimates import StateEstimates, width_of
@@ -69,10 +69,8 @@ class LinearFilter:
         variances = observed_variances(model.observation, ahead.covariance) + model.observation_noise.diagonal()
         ends = width_of(level) * np.sqrt(variances)
         told = np.stack([centers, centers - ends, centers + ends], axis=-1)
-        columns = ["mean", "lower", "upper"]
-        return {
-            name: pd.DataFrame(told[:, place], ahead.index, columns) for place, name in enumerate(model.observations)
-        }
+        named = enumerate(model.observations)
+        return {name: pd.DataFrame(told[:, place], ahead.index, list(FORECAST_COLUMNS)) for place, name in named}
 
     def _estimates(self, filters: Sequence[LinearFilter], index: Any) -> StateEstimates:
         means = np.array([each.mean for each in filters])

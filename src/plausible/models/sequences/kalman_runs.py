@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,15 @@ def log_densities(system: KalmanSystem, observed: ObservedNumbers) -> Floats:
     mirrors = np.zeros(len(observed.starts) - 1, dtype=bool)
     filter_sequences(system, *observed, mirrors, False, new_room(system), steps)
     return steps.log_densities
+
+
+def impossible_once(logs: Floats, starts: Ints) -> Floats:
+    """Log-densities of steps, NaN after the first of its sequence that is impossible."""
+    for first, last in pairwise(starts) if np.isneginf(logs).any() else ():
+        is_impossible = np.isneginf(logs[first:last])
+        if is_impossible.any():
+            logs[first + int(np.argmax(is_impossible)) + 1 : last] = np.nan
+    return logs
 
 
 def smoothed(

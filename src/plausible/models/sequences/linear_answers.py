@@ -15,7 +15,7 @@ from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.kernels.kalman import FilteredSteps, walk
 from plausible.kernels.kalman_beliefs import KalmanSystem
 from plausible.models.sequences import kalman_answers
-from plausible.models.sequences.kalman_runs import ObservedNumbers, filtered, log_densities, smoothed
+from plausible.models.sequences.kalman_runs import ObservedNumbers, filtered, impossible_once, log_densities, smoothed
 from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
 from plausible.models.sequences.state_estimates import Innovations, StateEstimates, SteadyState, in_rows_order
 from plausible.models.sequences.steps_ahead import inputs_ahead
@@ -98,12 +98,7 @@ class LinearAnswers(SequenceModel):
         return inputs
 
     def _step_log_likelihoods(self, sequences: Sequences) -> Floats:
-        logs = log_densities(self._kalman(), self._observed(sequences))
-        is_impossible = np.isneginf(logs)
-        for number in np.unique(sequences.sequence_of[is_impossible]) if is_impossible.any() else ():
-            first, last = sequences.starts[number], sequences.starts[number + 1]
-            logs[first + int(np.argmax(is_impossible[first:last])) + 1 : last] = np.nan
-        return logs
+        return impossible_once(log_densities(self._kalman(), self._observed(sequences)), sequences.starts)
 
     def _filtered(self, sequences: Sequences) -> FilteredSteps:
         steps = filtered(self._kalman(), self._observed(sequences))

@@ -26,11 +26,11 @@ from plausible.models.sequences.system_matrices import (
     read_matrix,
     read_start,
 )
-from plausible.models.sequences.unrolling import unrolled_system
+from plausible.models.sequences.unrolling import system_slices, unrolled_system
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
-    pass
+    from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
 
 _MATRICES = ("transition", "observation", "transition_noise", "observation_noise")
 _GAINS = ("transition_input", "observation_input")
@@ -195,6 +195,17 @@ class LinearDynamicalSystem(LinearAnswers):
     def online(self) -> LinearFilter:
         """A filter to feed rows to, one by one."""
         return LinearFilter.start(self)
+
+    def to_dynamic_network(self) -> DynamicBayesianNetwork:
+        """The dynamic Bayesian network of the states and what is observed of them; it gives the same answers.
+
+        >>> walk = LinearDynamicalSystem(0.9, 1.0, 0.5, 1.0, 0.0, 1.0)
+        >>> walk.to_dynamic_network().graph
+        DAG('x1[-1] -> x1; x1 -> y1')
+        """
+        from plausible.models.sequences.dynamic_network import DynamicBayesianNetwork
+
+        return DynamicBayesianNetwork(*system_slices(self), inputs=[Variable(name) for name in self.inputs])
 
     def unroll(self, length: int, inputs: Any = None) -> BayesianNetwork:
         """The Bayesian network over `x[0]`, `y[0]`, ... of so many steps; it gives the same answers.

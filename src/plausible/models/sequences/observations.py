@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from plausible.cpds import CPD
 from plausible.data.sequences import Sequences
 from plausible.engine.run import Semiring
 from plausible.errors import InvalidModel, NotSupported
+from plausible.inference.budget import Budget
 from plausible.kernels.slices import Observations
 from plausible.models.sequences.slice_program import SliceProgram, hidden_scope
 from plausible.models.sequences.template import Template, lagged
@@ -29,12 +31,42 @@ class Risky(Exception):  # a signal, which no user sees
     """Numbers could vanish: the run has to be made on logarithms."""
 
 
+class NumberBeliefs(NamedTuple):
+    """What is known of a number at each step."""
+
+    moments: Floats  # axes (step, mean and deviation)
+    interval: Floats  # axes (step, lower and upper end)
+
+    @classmethod
+    def of(cls, num_steps: int) -> NumberBeliefs:
+        """Nothing yet."""
+        return cls(np.full((num_steps, 2), np.nan), np.full((num_steps, 2), np.nan))
+
+    def tell(self, step: int, values: Floats, weights: Floats, level: float) -> None:
+        """By values with weights that sum to one."""
+        mean = float(weights @ values)
+        self.moments[step] = mean, np.sqrt(weights @ (values - mean) ** 2)
+        order = np.argsort(values, kind="stable")
+        sums = np.cumsum(weights[order])
+        ends = np.searchsorted(sums / sums[-1], [(1 - level) / 2, (1 + level) / 2])
+        self.interval[step] = values[order[ends]]
+
+
 class StepBeliefs(NamedTuple):
     """What is known of each step: exact, or by an engine that approximates."""
 
     logs: Floats  # log p(o_t | o_1 ... o_t-1)
     marginals: Floats  # of all discrete variables side by side
-    effective_size: float | None = None  # of samplers, where it is lowest
+    numbers: Mapping[str, NumberBeliefs] = MappingProxyType({})  # where they are told
+    effective_sizes: Floats | None = None  # of samplers, at each step
+
+
+class SliceEngine(Protocol):
+    """What approximates the beliefs of a dynamic network; numbers with intervals that have a probability."""
+
+    def _filter(self, model: Any, evidence: StepEvidence, budget: Budget | None, level: float) -> StepBeliefs: ...
+
+    def _smooth(self, model: Any, evidence: StepEvidence, budget: Budget | None, level: float) -> StepBeliefs: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from plausible.base.remedies import Argument, Remedy
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import InvalidModel, TooLarge
 from plausible.models.sequences import switching_runs
+from plausible.models.sequences.kalman_answers import FORECAST_COLUMNS
 from plausible.models.sequences.linear_dynamical_system import LinearDynamicalSystem
 from plausible.models.sequences.reading_models import read_chain
 from plausible.models.sequences.sequence_model import SequenceModel
@@ -357,8 +358,8 @@ class SwitchingLinearDynamicalSystem(SequenceModel):
         mixtures = self._ahead(self._runs(sequences), read_count("steps", steps, 1))
         told = np.array([[_seen_ahead(modes, mixture, level) for mixture in each] for each in mixtures])
         told = told.reshape(len(mixtures), steps, len(self.observations), 3)
-        columns = ["mean", "lower", "upper"]
-        return {name: sequences.ahead(told[:, :, place], columns) for place, name in enumerate(self.observations)}
+        named = enumerate(self.observations)
+        return {name: sequences.ahead(told[:, :, place], FORECAST_COLUMNS) for place, name in named}
 
     # --- draws ---
 

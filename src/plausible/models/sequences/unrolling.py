@@ -65,11 +65,7 @@ def in_slice(cpd: CPD, t: int) -> CPD:
 
 def unrolled_system(model: LinearAnswers, inputs: Floats) -> BayesianNetwork:
     """The steps one after the other; variables are called `name[t]`, from 0."""
-    if len(model.initial.diffuse):
-        raise NotSupported(
-            "The first state has infinite variance, which no distribution of a network has: give initial_covariance= "
-            "with finite variances."
-        )
+    _refuse_diffuse(model)
     cpds: list[CPD] = []
     for t in range(len(inputs)):
         here, before = _names_at(model.states, t), _names_at(model.states, t - 1)
@@ -82,6 +78,28 @@ def unrolled_system(model: LinearAnswers, inputs: Floats) -> BayesianNetwork:
         seen, moved = _names_at(model.observations, t), inputs[t] @ model.observation_input.T
         cpds += _regressions(seen, moved, here, model.observation, model.observation_noise)
     return BayesianNetwork(cpds)
+
+
+def system_slices(model: LinearAnswers) -> tuple[list[CPD], list[CPD]]:
+    """The distributions of the first step, and those of all later ones; "x[-1]" is x one step before."""
+    _refuse_diffuse(model)
+    nothing, states = np.zeros(len(model.states)), model.states
+    first = _regressions(states, model.initial.mean, (), np.zeros((len(states), 0)), model.initial.covariance)
+    moves = np.hstack([model.transition, model.transition_input])
+    before = (*(f"{name}{LAG}" for name in states), *model.inputs)
+    later = _regressions(states, nothing, before, moves, model.transition_noise)
+    shows = np.hstack([model.observation, model.observation_input])
+    seen = (model.observations, np.zeros(len(model.observations)), (*states, *model.inputs), shows)
+    later += _regressions(*seen, model.observation_noise)
+    return first, later
+
+
+def _refuse_diffuse(model: LinearAnswers) -> None:
+    if len(model.initial.diffuse):
+        raise NotSupported(
+            "The first state has infinite variance, which no distribution of a network has: give initial_covariance= "
+            "with finite variances."
+        )
 
 
 def _names_at(names: Sequence[str], t: int) -> tuple[str, ...]:
