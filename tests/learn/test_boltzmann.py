@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import plausible as pb
+from plausible.learn.boltzmann import EpochState
 
 ROWS = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0]], [300, 300, 50, 50], axis=0)
 
@@ -74,3 +75,64 @@ def test_constant_columns_one_row_and_what_is_refused():
     large = pb.learn.RestrictedBoltzmannMachine(30, num_epochs=0, seed=0).fit(np.zeros((2, 25)))
     with pytest.raises(pb.errors.TooLarge, match=r"2\^25"):
         large.log_partition()
+
+
+@pytest.mark.parametrize(("steps", "persistent"), [(1, False), (2, False), (60, False), (60, True)])
+def test_a_step_goes_along_the_gradient_of_its_sweeps(steps, persistent):
+    """The mean move from given weights is E over rows - E after so many sweeps, by listing all states.
+
+    After many sweeps, wherever they begin, that is the gradient of the likelihood.
+    """
+    rng = np.random.default_rng(3)
+    shapes = (4, 2), (4,), (2,)
+    parts = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+    state = EpochState(0, *parts, chains=np.ones((len(ROWS), 2), dtype=np.float32))
+    weights, b, c = (part.astype(float) for part in parts)
+    visible = np.array(list(itertools.product((0, 1), repeat=4)))
+    hidden = np.array(list(itertools.product((0, 1), repeat=2)))
+    logs = visible @ b[:, None] + hidden @ c + visible @ weights @ hidden.T
+    up, down = (np.exp(logs - np.logaddexp.reduce(logs, axis=axis, keepdims=True)) for axis in (1, 0))
+    rows = np.bincount(ROWS @ [8, 4, 2, 1], minlength=16) / len(ROWS)
+    after = rows @ up if not persistent else np.eye(4)[3]
+    for _ in range(steps):
+        seen = down @ after
+        after = seen @ up
+    expected = visible.T @ ((rows - seen)[:, None] * (up @ hidden))
+    if steps > 50:
+        model = np.exp(np.logaddexp.reduce(logs, axis=1) - np.logaddexp.reduce(logs.ravel()))
+        np.testing.assert_allclose(seen, model, atol=1e-6)
+
+    def moved(seed):
+        options = {"steps": steps, "persistent": persistent, "learning_rate": 1.0, "batch_size": len(ROWS)}
+        machine = pb.learn.RestrictedBoltzmannMachine(2, num_epochs=1, resume=state, seed=seed, **options)
+        return machine.fit(ROWS).weights_ - weights
+
+    moves = np.array([moved(seed) for seed in range(60)])
+    errors = moves.std(axis=0) / np.sqrt(len(moves))
+    assert (np.abs(moves.mean(axis=0) - expected) < 5 * errors + 1e-4).all()
+
+
+def test_training_is_told_of_ended_and_gone_on_with():
+    """Each epoch is told; whoever keeps the last state goes on after Ctrl-C; what grows beyond all numbers is refused."""
+    states = []
+
+    def watch(state):
+        states.append(state)
+        if len(states) == 3:
+            raise KeyboardInterrupt
+
+    options = {"num_epochs": 8, "seed": 0}
+    with pytest.raises(KeyboardInterrupt):
+        pb.learn.RestrictedBoltzmannMachine(2, progress=watch, **options).fit(ROWS)
+    gone_on = pb.learn.RestrictedBoltzmannMachine(2, resume=states[-1], **options).fit(ROWS)
+    assert [gone_on.run_.num_steps, gone_on.run_.stopped_by] == [8, "step limit"]
+    assert not np.array_equal(gone_on.weights_, states[-1].weights)
+    ended = pb.learn.RestrictedBoltzmannMachine(2, progress=lambda state: True, **options).fit(ROWS)
+    assert ended.run_.stopped_by == "interrupted"
+    assert np.array_equal(ended.weights_, states[0].weights)
+    with pytest.raises(pb.errors.InvalidArgument, match="4 columns and 3 units"):
+        pb.learn.RestrictedBoltzmannMachine(3, resume=ended.run_).fit(ROWS)
+    with pytest.raises(pb.errors.InvalidArgument, match=r"in epoch 1: take a learning_rate= below 1e\+40"):
+        pb.learn.RestrictedBoltzmannMachine(4, learning_rate=1e40, seed=0).fit(ROWS)
+    with pytest.raises(pb.errors.InvalidArgument, match="no table of numbers"):
+        pb.learn.RestrictedBoltzmannMachine(4).fit([["yes", "no"]])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,10 +16,26 @@ from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.learn.classifiers.estimator import Estimator
 from plausible.models import MarkovNetwork
+from plausible.search.run import Run, Stops, iterate
 from plausible.variables import Variable
 
 #: log Z is a sum over all states of the smaller side, of at most so many units.
 _MOST_UNITS = 22
+
+
+class EpochState(NamedTuple):
+    """Weights after some epochs, in single precision, and what the next one needs."""
+
+    num_steps: int  # epochs
+    weights: Any
+    visible_bias: Any
+    hidden_bias: Any
+    chains: Any  # hidden units that persistent chains go on from: chains x units
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no weight has grown beyond all numbers."""
+        return all(bool(np.isfinite(part).all()) for part in self[1:4])
 
 
 class RestrictedBoltzmannMachine(Estimator):
@@ -44,6 +60,8 @@ class RestrictedBoltzmannMachine(Estimator):
         Rows in a batch, and chains.
     num_epochs
         Passes over all rows.
+    time_limit, progress, resume
+        As for `markov`; `progress` is told the state after each epoch, and training goes on from one, or from `run_`.
     seed
         The same seed gives the same weights.
 
@@ -51,6 +69,8 @@ class RestrictedBoltzmannMachine(Estimator):
     ----------
     weights_, visible_bias_, hidden_bias_
         W, of shape (columns, units), b and c.
+    run_
+        How training went.
 
     Examples
     --------
@@ -71,6 +91,9 @@ class RestrictedBoltzmannMachine(Estimator):
         learning_rate: float = 0.1,
         batch_size: int = 100,
         num_epochs: int = 10,
+        time_limit: float | None = None,
+        progress: Callable[[EpochState], object] | None = None,
+        resume: Run[EpochState] | EpochState | None = None,
         seed: Seed = None,
     ) -> None:
         self.num_hidden = num_hidden
@@ -79,6 +102,9 @@ class RestrictedBoltzmannMachine(Estimator):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.num_epochs = num_epochs
+        self.time_limit = time_limit
+        self.progress = progress
+        self.resume = resume
         self.seed = seed
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -100,17 +126,13 @@ class RestrictedBoltzmannMachine(Estimator):
         check_count("num_epochs", self.num_epochs)
         check_flag("persistent", self.persistent)
         check_number("learning_rate", self.learning_rate, above=0)
-        rows = _read(X)
+        stops, rows = Stops(0.0, self.num_epochs, self.time_limit, self.progress), _read(X)
         self._note_features(X, X.columns if hasattr(X, "columns") else [f"X{at}" for at in range(rows.shape[1])])
         generator = generator_of(self.seed)
-        means = (rows.sum(axis=0) + 0.5) / (len(rows) + 1)
-        parts = [
-            generator.normal(scale=0.01, size=(rows.shape[1], self.num_hidden)).astype(np.float32),
-            np.log(means / (1 - means)).astype(np.float32),
-            np.zeros(self.num_hidden, dtype=np.float32),
-        ]
-        _train(rows.astype(np.float32), parts, self, generator)
-        self.weights_, self.visible_bias_, self.hidden_bias_ = (part.astype(np.float64) for part in parts)
+        begin = _begun(rows, self, generator) if self.resume is None else _resumed(self.resume, rows, self)
+        self.run_ = iterate(_Epochs(rows.astype(np.float32), self, generator), begin, stops)
+        parts = (part.astype(np.float64) for part in self.run_.state[1:4])
+        self.weights_, self.visible_bias_, self.hidden_bias_ = parts
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -195,7 +217,10 @@ class RestrictedBoltzmannMachine(Estimator):
 
 
 def _read(X: Any) -> Floats:
-    rows = np.asarray(X, dtype=np.float64)
+    try:
+        rows = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"X is no table of numbers: {error}. Put states into indicators first.") from None
     if rows.ndim != 2 or not rows.size:
         raise InvalidArgument(f"X has the shape {rows.shape}: a table with rows and columns is needed.")
     if not ((rows >= 0) & (rows <= 1)).all():
@@ -216,34 +241,65 @@ def _sigmoid(values: Any) -> Any:
     return values
 
 
-def _train(rows: Any, parts: list[Any], options: RestrictedBoltzmannMachine, generator: np.random.Generator) -> None:
-    """(Persistent) contrastive divergence in single precision; weights and biases change in place."""
-    weights, visible_bias, hidden_bias = parts
-    single, size = np.float32, min(options.batch_size, len(rows))
+def _begun(rows: Floats, options: RestrictedBoltzmannMachine, generator: np.random.Generator) -> EpochState:
+    """Weights near zero, under which columns have their own frequencies."""
+    means = (rows.sum(axis=0) + 0.5) / (len(rows) + 1)
+    weights = generator.normal(scale=0.01, size=(rows.shape[1], options.num_hidden)).astype(np.float32)
+    chains = _draw(np.full((min(options.batch_size, len(rows)), options.num_hidden), 0.5, dtype=np.float32), generator)
+    nothing = np.zeros(options.num_hidden, dtype=np.float32)
+    return EpochState(0, weights, np.log(means / (1 - means)).astype(np.float32), nothing, chains)
 
-    def up(visible: Any) -> Any:
-        return _sigmoid(visible @ weights + hidden_bias)
 
-    def draw(shares: Any) -> Any:
-        return (generator.random(shares.shape, dtype=single) < shares).astype(single)
+def _resumed(resume: Any, rows: Floats, options: RestrictedBoltzmannMachine) -> Run[EpochState]:
+    state = resume.state if isinstance(resume, Run) else resume
+    shape = (rows.shape[1], options.num_hidden)
+    if not isinstance(state, EpochState) or state.weights.shape != shape:
+        raise InvalidArgument(
+            f"resume= takes the run_ of a machine of {shape[0]} columns and {shape[1]} units, or the last state that "
+            "progress= was told."
+        )
+    return resume if isinstance(resume, Run) else Run(state, state.num_steps)
 
-    chains = draw(np.full((size, len(hidden_bias)), 0.5, dtype=single))
-    for epoch in range(options.num_epochs):
+
+def _draw(shares: Any, generator: np.random.Generator) -> Any:
+    """Zeros and ones with these probabilities."""
+    return (generator.random(shares.shape, dtype=np.float32) < shares).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Epochs:
+    """(Persistent) contrastive divergence in single precision: a pass over all rows, batch by batch."""
+
+    rows: Any
+    options: RestrictedBoltzmannMachine
+    generator: np.random.Generator
+
+    def __call__(self, state: EpochState) -> EpochState:
+        options, generator, epoch = self.options, self.generator, state.num_steps
+        weights, visible_bias, hidden_bias = (part.copy() for part in state[1:4])
+        chains, size = state.chains, min(options.batch_size, len(self.rows))
         length = options.learning_rate * (1 - epoch / options.num_epochs)
-        order = generator.permutation(len(rows))
-        for first in range(0, len(rows), size):
-            batch = rows[order[first : first + size]]
-            hidden = up(batch)
-            begin = chains if options.persistent else draw(hidden)
-            for _ in range(options.steps):
-                visible = draw(_sigmoid(begin @ weights.T + visible_bias))
-                shares = up(visible)
-                begin = draw(shares)
-            chains = begin
-            rate, share = single(length / len(batch)), single(length / len(visible))
-            weights += rate * (batch.T @ hidden) - share * (visible.T @ shares)
-            visible_bias += rate * batch.sum(axis=0) - share * visible.sum(axis=0)
-            hidden_bias += rate * hidden.sum(axis=0) - share * shares.sum(axis=0)
+        order = generator.permutation(len(self.rows))
+        with np.errstate(over="ignore", invalid="ignore"):  # told below
+            for first in range(0, len(self.rows), size):
+                batch = self.rows[order[first : first + size]]
+                hidden = _sigmoid(batch @ weights + hidden_bias)
+                chains = chains if options.persistent else _draw(hidden, generator)
+                for _ in range(options.steps):
+                    visible = _draw(_sigmoid(chains @ weights.T + visible_bias), generator)
+                    shares = _sigmoid(visible @ weights + hidden_bias)
+                    chains = _draw(shares, generator)
+                rate, share = np.float32(length / len(batch)), np.float32(length / len(visible))
+                weights += rate * (batch.T @ hidden) - share * (visible.T @ shares)
+                visible_bias += rate * batch.sum(axis=0) - share * visible.sum(axis=0)
+                hidden_bias += rate * hidden.sum(axis=0) - share * shares.sum(axis=0)
+        after = EpochState(epoch + 1, weights, visible_bias, hidden_bias, chains)
+        if not after.is_finite:
+            raise InvalidArgument(
+                f"Weights grew beyond all numbers in epoch {epoch + 1}: take a learning_rate= below "
+                f"{options.learning_rate:g}."
+            )
+        return after
 
 
 @dataclass(frozen=True, slots=True, eq=False)
