@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import sys
 
 import numpy as np
 import pandas as pd
@@ -346,7 +347,7 @@ def test_a_file_that_is_not_parquet_is_refused(plausible, tmp_path):
 
 def test_parquet_without_pyarrow_tells_what_to_install(plausible, tmp_path, monkeypatch):
     """To read as to write."""
-    monkeypatch.setattr("plausible.cli.tables.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "rows.csv").write_text("smoke\nyes\n")
     (tmp_path / "rows.parquet").write_text("")
     for source, target in (("rows.csv", "answers.parquet"), ("rows.parquet", "answers.csv")):

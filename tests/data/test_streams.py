@@ -281,7 +281,7 @@ def test_what_can_not_be_read_is_told_by_its_place(tmp_path):
     start = place.dictionary_page_offset or place.data_page_offset
     data[start : start + 20] = b"\xff" * 20
     (tmp_path / "b.parquet").write_bytes(data)
-    with pytest.raises(FormatError, match=r"b.parquet, row group 2: This can't be read"):
+    with pytest.raises(FormatError, match=r"b.parquet, row group 2, column 'x': This can't be read"):
         Table.read(tmp_path)
     (tmp_path / "b.parquet").write_bytes(data[:100])
     with pytest.raises(FormatError, match=r"b.parquet: This can't be read"):

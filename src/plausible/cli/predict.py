@@ -18,9 +18,10 @@ from plausible.cli.evidence import SYNTAX, is_one_value, read_findings, read_int
 from plausible.cli.options import argument, option
 from plausible.cli.output import check_one_reader, input_name, is_standard, print_answer, print_json, print_line
 from plausible.cli.source import read_graph_or_network, read_network
-from plausible.cli.tables import Chunk, ColumnKind, TableReader, cells_of, check_output, kind_of, new_table, open_table
+from plausible.cli.tables import Chunk, TableReader, check_output, new_table, open_table
 from plausible.cli.terminal import facts, progress_bar
 from plausible.data.factorizing import MISSING_WORDS, MissingValues
+from plausible.data.row_files import ColumnKind, cells_of, kind_of
 from plausible.data.table import Table
 from plausible.errors import (
     ImpossibleEvidence,

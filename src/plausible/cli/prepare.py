@@ -13,9 +13,10 @@ from plausible.cli.data import read_columns, read_data
 from plausible.cli.options import AsJson, ContinuousColumns, DataFile, MissingMarkers, StateColumns, TableFormat, option
 from plausible.cli.output import check_one_reader, is_standard, output_name, print_answer
 from plausible.cli.source import read_bayesian
-from plausible.cli.tables import ColumnKind, cells_of, check_output, new_table, open_table
+from plausible.cli.tables import check_output, new_table, open_table
 from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.discretization import Discretizer
+from plausible.data.row_files import ColumnKind, cells_of
 from plausible.data.table import Table, state_columns
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.learn.missingness.cells import table_cells

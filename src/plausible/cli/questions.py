@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import asdict, dataclass
 from inspect import signature
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
 import numpy as np
 
@@ -30,17 +30,16 @@ from plausible.cli.evidence import (
 from plausible.cli.options import AsJson, Do, EvidenceTexts, ModelSource, TargetNames, TargetOption, option
 from plausible.cli.output import factor_document, is_standard, picked, print_answer, print_json, print_line
 from plausible.cli.source import read_bayesian, read_network
-from plausible.cli.tables import check_ending, kind_of, new_table, rows_in_chunk
+from plausible.cli.tables import check_ending, new_table
 from plausible.cli.terminal import progress_bar
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.factors import Factor, MomentGaussian
 from plausible.inference.budget import Budget
 from plausible.io import Network
 from plausible.models import BayesianNetwork
+from plausible.models.answers import sampled
+from plausible.models.samples import Samples
 from plausible.variables import Assignment
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def read_targets(
@@ -303,38 +302,27 @@ def run_sample(
     They are printed as CSV, or written to a file. They are independent, and exactly from it, unless --engine names
     another way to draw: how many independent rows those are worth then stands on standard error.
     """
-    found = read_network(model)
-    given = {**asked(evidence, do, found), **engine_argument(engine)}
-    samples = _samples(found, num_rows, seed, given)
-    target = output or Path("-")
+    found, target = read_network(model), output or Path("-")
     check_ending(target, format)
-    if is_standard(target) and as_json:
-        records = [record for frame in samples for record in frame.to_dict("records")]
-        print_json({"rows": len(records), "samples": records})
-        return
-    first, num_done = next(samples), 0
-    kinds = {name: kind_of(found.variables[name]) for name in first.columns}
-    with (
-        progress_bar(f"sampling {model}", False if is_standard(target) else progress) as advance,
-        new_table(target, kinds, format) as writer,
-    ):
-        for frame in chain([first], samples):
-            # States that are neither text nor numbers are written as the text that names them.
-            cells = {name: frame[name].tolist() for name in kinds}
-            writer.write({name: list(map(str, cells[name])) if kinds[name] is str else cells[name] for name in kinds})
-            num_done += len(frame)
-            advance(num_done / max(num_rows, 1))
+
+    def take(samples: Samples) -> None:
+        if samples.info is not None:
+            print_line(told_quality(samples.info), error=True)
+        if is_standard(target) and as_json:
+            print_json({"rows": num_rows, "samples": samples.frame().to_dict("records")})
+            return
+        blocks = samples.blocks()
+        first = next(blocks)
+        with (
+            progress_bar(f"sampling {model}", False if is_standard(target) else progress) as advance,
+            new_table(target, samples.variables, format) as writer,
+        ):
+            for block in chain([first], blocks):
+                writer.write(block)
+                advance(writer.num_rows / max(num_rows, 1))
+
+    generator = np.random.default_rng(seed)
+    sampled(found, take, num_rows, generator, **asked(evidence, do, found), **engine_argument(engine))
     if not is_standard(target):
         document = {"rows": num_rows, "output": str(output)}
         print_answer(f"{output}: {counted(num_rows, 'row')} written", document, as_json=as_json)
-
-
-def _samples(model: Network, num_rows: int, seed: int | None, given: Mapping[str, Any]) -> Iterator[pd.DataFrame]:
-    """The rows in frames that fit in memory, at least one of them; one generator goes through them all."""
-    generator = np.random.default_rng(seed)
-    size = rows_in_chunk(len(model.variables))
-    for start in range(0, max(num_rows, 1), size):
-        frame = model.sample(min(size, num_rows - start), seed=generator, **given)
-        if not start and "info" in frame.attrs:
-            print_line(told_quality(frame.attrs["info"]), error=True)
-        yield frame

@@ -6,21 +6,17 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeAlias
 
 from plausible.cli.output import STANDARD_INPUT, binary_output, is_standard, open_input
-from plausible.data.sources import replacing
-from plausible.errors import FormatError, InvalidArgument, MissingDependency, MissingFile, PlausibleError
-from plausible.variables import Variable
-
-#: What a column holds: `str`, `int`, `float`, `bool`, or a type of Arrow's where it comes from a Parquet file.
-ColumnKind: TypeAlias = Any
+from plausible.data.arrow_parts import pyarrow
+from plausible.data.row_files import ArrowWriter, ColumnKind, CSVWriter, RowWriter, new_rows
+from plausible.errors import FormatError, InvalidArgument, MissingFile, PlausibleError
 
 _MAX_CELLS = 1_000_000
 _MAX_ROWS = 65_536
@@ -39,14 +35,6 @@ class Chunk:
 def rows_in_chunk(num_columns: int) -> int:
     """How many rows to hold at once: fewer of a wide table."""
     return max(1, min(_MAX_ROWS, _MAX_CELLS // max(num_columns, 1)))
-
-
-def kind_of(variable: Variable) -> ColumnKind:
-    """What a column of this variable's states, or numbers, holds; text where they are of several types."""
-    if variable.is_continuous:
-        return float
-    kinds = {type(state) for state in variable.states}
-    return kinds.pop() if len(kinds) == 1 and kinds <= {bool, int, float} else str
 
 
 class CSVReader:
@@ -95,39 +83,11 @@ class CSVReader:
         return lambda row, problem: FormatError(problem, file=str(self._path), line=lines[row])
 
 
-class CSVWriter:
-    """Rows as lines of an open stream, after a line of names."""
-
-    def __init__(self, stream: TextIO, names: Sequence[str]) -> None:
-        self._rows = csv.writer(stream, lineterminator="\n")
-        self._write([names])
-
-    def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Append rows; what is not text is written as Python prints it, and `None` as nothing."""
-        self._write(zip(*map(cells_of, columns.values()), strict=True))
-
-    def _write(self, rows: Iterable[Sequence[Any]]) -> None:
-        try:
-            self._rows.writerows(rows)
-        except UnicodeEncodeError as error:
-            sign = error.object[error.start : error.end]
-            raise InvalidArgument(
-                f"Standard output can't hold {sign!r} in its encoding {error.encoding}: write to a file with --output, "
-                "or set PYTHONIOENCODING=utf-8."
-            ) from None
-
-
-def cells_of(column: Any) -> Any:
-    """The cells as Python objects: an array of Arrow's holds its own scalars."""
-    return column.to_pylist() if hasattr(column, "to_pylist") else column
-
-
 class ParquetReader:
     """The rows of an open Parquet file, a batch at a time."""
 
     def __init__(self, path: Path, stream: BinaryIO) -> None:
-        _require_pyarrow()
-        import pyarrow as pa  # type: ignore[import-untyped]
+        pa = pyarrow()
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         self._path, self._num_read = path, 0
@@ -166,40 +126,11 @@ class ParquetReader:
         return lambda row, problem: InvalidArgument(f"{self._path}, row {first + row + 1}: {problem}")
 
 
-class ParquetWriter:
-    """Rows appended to an open Parquet file, a group at a time."""
-
-    def __init__(self, stream: BinaryIO, kinds: Mapping[str, ColumnKind]) -> None:
-        _require_pyarrow()
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-        self._schema = pa.schema([(name, types.get(kind, kind)) for name, kind in kinds.items()])
-        self.file = pq.ParquetWriter(stream, self._schema)
-
-    def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Append rows; arrays of Arrow's go through as they are."""
-        import pyarrow as pa
-
-        arrays = [
-            cells if isinstance(cells, pa.Array) else pa.array(cells, type=field.type)
-            for cells, field in zip(columns.values(), self._schema, strict=True)
-        ]
-        self.file.write_batch(pa.record_batch(arrays, schema=self._schema))
-
-
-def _require_pyarrow() -> None:
-    if find_spec("pyarrow") is None:
-        raise MissingDependency.extra("pyarrow", "scale")
-
-
 def _unreadable(path: Path, error: Exception) -> InvalidArgument:
     return InvalidArgument(f"{path} can't be read as Parquet: {error}")
 
 
 TableReader: TypeAlias = CSVReader | ParquetReader
-TableWriter: TypeAlias = CSVWriter | ParquetWriter
 _ENDINGS = (".csv", ".parquet")
 
 
@@ -251,18 +182,22 @@ def open_table(path: Path) -> Iterator[TableReader]:
 
 
 @contextmanager
-def new_table(path: Path, kinds: Mapping[str, ColumnKind], format: str | None = None) -> Iterator[TableWriter]:
+def new_table(path: Path, kinds: Mapping[str, ColumnKind], format: str | None = None) -> Iterator[RowWriter]:
     """A CSV or Parquet file, or standard output, to be written in chunks, with columns of these kinds."""
     is_csv = check_ending(path, format) == ".csv"
-    with ExitStack() as stack:
-        partial = None if is_standard(path) else stack.enter_context(replacing(path))
-        if is_csv:
-            lines = sys.stdout
-            if partial is not None:
-                lines = stack.enter_context(partial.open("w", encoding="utf-8", newline=""))
-            yield CSVWriter(lines, list(kinds))
-        else:
-            bytes_ = binary_output("Parquet") if partial is None else stack.enter_context(partial.open("wb"))
-            writer = ParquetWriter(bytes_, kinds)
-            stack.enter_context(writer.file)
+    if not is_standard(path):
+        with new_rows(path, kinds, ".csv" if is_csv else ".parquet") as writer:
+            yield writer
+    elif is_csv:
+        try:
+            yield CSVWriter(sys.stdout, kinds)
+        except UnicodeEncodeError as error:
+            sign = error.object[error.start : error.end]
+            raise InvalidArgument(
+                f"Standard output can't hold {sign!r} in its encoding {error.encoding}: write to a file with --output, "
+                "or set PYTHONIOENCODING=utf-8."
+            ) from None
+    else:
+        writer = ArrowWriter(binary_output("Parquet"), kinds)
+        with writer.file:
             yield writer

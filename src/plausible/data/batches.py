@@ -1,28 +1,42 @@
-"""Where rows are that come in pieces, such as the row groups of Parquet files, and their cells as they are stored."""
+"""What rows in pieces are made of: parts, batches of rows, and cells as they are stored."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats
+from plausible.base.arrays import Flags, Floats, Positions
 from plausible.data.csv_columns import CSVFormat, csv_pieces
-from plausible.data.factorizing import SmallCodes, factorize_array
-from plausible.errors import FormatError, MissingDependency
+from plausible.data.factorizing import SmallCodes
+from plausible.errors import FormatError
 
 #: What a column holds, in words: "text", "whole numbers", ..., or "cells", whose texts tell.
 Kind: TypeAlias = str
-CELLS, NUMBERS, CATEGORIES, NOTHING = "cells", "fractional numbers", "categories", "nothing"
+CELLS, TEXT, CATEGORIES, NOTHING = "cells", "text", "categories", "nothing"
+WHOLE_NUMBERS, NUMBERS = "whole numbers", "fractional numbers"
 
 #: About so many cells are at work at a time.
 _CELLS_AT_ONCE = 2**22
-#: Row groups are taken together, in order, up to so many rows.
-_ROWS_TOGETHER = 2**20
+
+
+#: Nothing is wanted in particular.
+NO_WISHES: Mapping[str, Sequence[Any]] = MappingProxyType({})
+
+
+def joined_kind(first: Kind, second: Kind) -> Kind | None:
+    """What a column holds of which parts hold these; `None` where they don't go together."""
+    kinds = {first, second} - {NOTHING}
+    if kinds == {WHOLE_NUMBERS, NUMBERS}:
+        return NUMBERS
+    if kinds == {TEXT, CATEGORIES}:
+        return TEXT
+    return None if len(kinds) > 1 else next(iter(kinds), NOTHING)
 
 
 class Values(NamedTuple):
@@ -57,6 +71,16 @@ class Batch(NamedTuple):
     num_rows: int
     place: str  # where they are, in words
     first_row: int  # of those at that place, counted from 0
+    chosen: Positions | None = None  # the rows that were chosen, counted from the first; `None` for all
+
+    def row(self, number: int) -> int:
+        """At what place a row stands, counted from 0."""
+        return self.first_row + (number if self.chosen is None else int(self.chosen[number]))
+
+    def take(self, rows: Flags) -> Batch:
+        """Some of the rows."""
+        columns = {name: cells.take(rows) for name, cells in self.columns.items()}
+        return self._replace(columns=columns, num_rows=int(rows.sum()), chosen=np.flatnonzero(rows))
 
 
 class Part(ABC):
@@ -89,9 +113,18 @@ class Part(ABC):
     def num_bytes(self) -> float:
         """How many bytes are read for all columns."""
 
+    @property
+    def index(self) -> Sequence[str]:
+        """The columns that name the rows and are no variables, such as the index that pandas has written."""
+        return ()
+
     @abstractmethod
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
-        """The columns of these names, some rows at a time."""
+    def batches(self, names: Sequence[str], wanted: Mapping[str, Sequence[Any]] = NO_WISHES) -> Iterator[Batch]:
+        """The columns of these names, some rows at a time.
+
+        Rows may be left out of which it is known, without reading them, that some column has none of the `wanted`
+        values.
+        """
 
 
 def rows_at_once(num_columns: int) -> int:
@@ -125,7 +158,7 @@ class CSVPart(Part):
     def num_bytes(self) -> float:
         return self.path.stat().st_size
 
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+    def batches(self, names: Sequence[str], wanted: Mapping[str, Sequence[Any]] = NO_WISHES) -> Iterator[Batch]:
         first_row = 0
         for columns in csv_pieces(self.path, self.form, rows_at_once(len(self.kinds))):
             _refuse_other_names(self.path, columns, self.kinds)
@@ -147,131 +180,6 @@ def _refuse_other_names(path: Path, columns: Iterable[str], kinds: Iterable[str]
         raise FormatError("The file was changed while it was read: it has other columns now.", file=str(path), line=1)
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetPart(Part):
-    """Some row groups of a Parquet file, one after the other."""
-
-    path: Path
-    groups: tuple[int, ...]
-    kinds: Mapping[str, Kind]
-    num_rows: int
-    num_bytes: float
-
-    @property
-    def place(self) -> str:
-        first, last = self.groups[0], self.groups[-1]
-        return f"{self.path}, row group {first}" if first == last else f"{self.path}, row groups {first} to {last}"
-
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
-        texts = [name for name in names if self.kinds[name] == "text"]
-        size = rows_at_once(len(names))
-        for group in self.groups:
-            place = f"{self.path}, row group {group}"
-            try:
-                with pq.ParquetFile(self.path, read_dictionary=texts) as file:
-                    yield from _arrow_batches(
-                        file.iter_batches(size, row_groups=[group], columns=list(names)), names, self.kinds, place
-                    )
-            except (pa.ArrowException, OSError) as error:
-                raise _unreadable(place, error) from None
-
-
-def parquet_parts(path: Path) -> list[ParquetPart]:
-    """Its row groups, small ones together; a file without rows is a part, too."""
-    pa = pyarrow()
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            metadata, schema = file.metadata, file.schema_arrow
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(str(path), error) from None
-    kinds = kinds_of(schema, str(path))
-    sizes = [
-        (metadata.row_group(g).num_rows, metadata.row_group(g).total_byte_size) for g in range(metadata.num_row_groups)
-    ]
-    parts: list[ParquetPart] = []
-    groups: list[int] = []
-    for group, (num_rows, _) in enumerate(sizes):
-        if groups and sum(sizes[other][0] for other in groups) + num_rows > _ROWS_TOGETHER:
-            parts.append(_parquet_part(path, groups, kinds, sizes))
-            groups = []
-        groups.append(group)
-    return [*parts, _parquet_part(path, groups, kinds, sizes)] if groups else [ParquetPart(path, (), kinds, 0, 0.0)]
-
-
-def _parquet_part(path: Path, groups: Sequence[int], kinds: Mapping[str, Kind], sizes: Sequence[Any]) -> ParquetPart:
-    num_rows, num_bytes = (sum(sizes[group][place] for group in groups) for place in (0, 1))
-    return ParquetPart(path, tuple(groups), kinds, num_rows, float(num_bytes))
-
-
-@dataclass(frozen=True, slots=True)
-class ArrowPart(Part):
-    """A file of Arrow's (IPC, Feather)."""
-
-    path: Path
-    kinds: Mapping[str, Kind]
-    num_rows: int
-    num_bytes: float
-
-    @property
-    def place(self) -> str:
-        return str(self.path)
-
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
-        pa = pyarrow()
-        try:
-            with pa.memory_map(str(self.path)) as mapped, pa.ipc.open_file(mapped) as file:
-                for number in range(file.num_record_batches):
-                    place = f"{self.path}, batch {number}"
-                    yield from _arrow_batches([file.get_batch(number)], names, self.kinds, place)
-        except (pa.ArrowException, OSError) as error:
-            raise _unreadable(str(self.path), error) from None
-
-
-def arrow_part(path: Path) -> ArrowPart:
-    """The file, whose columns and rows are told by its end."""
-    pa = pyarrow()
-    try:
-        with pa.memory_map(str(path)) as mapped, pa.ipc.open_file(mapped) as file:
-            num_rows = sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
-            return ArrowPart(path, kinds_of(file.schema, str(path)), num_rows, path.stat().st_size)
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(str(path), error) from None
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderPart(Part):
-    """Batches of Arrow's that another library hands out, such as those of a DuckDB relation or a lazy frame."""
-
-    open: Callable[[], Iterable[Any]]  # the batches, each time that it is called
-    kinds: Mapping[str, Kind]
-    place: str
-
-    @property
-    def num_rows(self) -> int:
-        """Nobody knows."""
-        return 0
-
-    @property
-    def is_counted(self) -> bool:
-        return False
-
-    @property
-    def num_bytes(self) -> float:
-        return 0.0
-
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
-        pa = pyarrow()
-        try:
-            yield from _arrow_batches(self.open(), names, self.kinds, self.place)
-        except (pa.ArrowException, OSError) as error:
-            raise _unreadable(self.place, error) from None
-
-
 class KeptPart(Part):
     """Batches that are handed out once: they are kept, a byte a cell where values are few."""
 
@@ -290,6 +198,10 @@ class KeptPart(Part):
         return self._part.kinds
 
     @property
+    def index(self) -> Sequence[str]:
+        return self._part.index
+
+    @property
     def num_rows(self) -> int:
         return sum(batch.num_rows for batch in self._kept or ())
 
@@ -301,7 +213,7 @@ class KeptPart(Part):
     def num_bytes(self) -> float:
         return 0.0
 
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+    def batches(self, names: Sequence[str], wanted: Mapping[str, Sequence[Any]] = NO_WISHES) -> Iterator[Batch]:
         if self._kept is None:
             self._kept = [_small(batch) for batch in self._part.batches(list(self.kinds))]
         yield from self._kept
@@ -316,79 +228,3 @@ def _small(batch: Batch) -> Batch:
         for name, cells in batch.columns.items()
     }
     return batch._replace(columns=columns)
-
-
-def pyarrow() -> Any:
-    """The library, or what to install."""
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise MissingDependency.extra("pyarrow", "scale") from None
-    return pa
-
-
-def _unreadable(place: str, error: Exception) -> FormatError:
-    return FormatError(f"This can't be read: {str(error).strip()}", file=place)
-
-
-def kinds_of(schema: Any, place: str) -> dict[str, Kind]:
-    """Name -> what is in it, of a schema of Arrow's; the index that pandas has written is no column."""
-    pa = pyarrow()
-    index = {name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)}
-    index = {name for name in index if name.startswith("__index_level_")}
-    kinds: dict[str, Kind] = {}
-    for field in schema:
-        if field.name in kinds:
-            raise FormatError(f"There are two columns {field.name!r}. Rename one.", file=place)
-        if field.name not in index:
-            kinds[field.name] = _kind_of(pa.types, field.type)
-    return kinds
-
-
-def _kind_of(types: Any, kind: Any) -> Kind:
-    if types.is_dictionary(kind):
-        return CATEGORIES
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return "text"
-    if types.is_boolean(kind):
-        return "booleans"
-    if types.is_integer(kind):
-        return "whole numbers"
-    if types.is_floating(kind) or types.is_decimal(kind):
-        return NUMBERS
-    return NOTHING if types.is_null(kind) else str(kind)
-
-
-def _arrow_batches(
-    found: Iterable[Any], names: Sequence[str], kinds: Mapping[str, Kind], place: str
-) -> Iterator[Batch]:
-    """Batches of Arrow's, large ones in slices."""
-    size, first_row = rows_at_once(len(names)), 0
-    for whole in found:
-        for start in range(0, whole.num_rows, size):
-            batch = whole.slice(start, size)
-            columns = {name: _cells(name, batch.column(name), kinds[name], place) for name in names}
-            yield Batch(columns, batch.num_rows, place, first_row)
-            first_row += batch.num_rows
-
-
-def _cells(name: str, array: Any, kind: Kind, place: str) -> Values | Numbers:
-    """A column of Arrow's: the places and values of its dictionary as they are, or its numbers."""
-    if kind == NUMBERS:
-        return Numbers(np.array(array.cast("float64").to_numpy(zero_copy_only=False), dtype=np.float64))
-    if kind == NOTHING:
-        return Values(kind, np.full(len(array), -1, dtype=np.int8), [])
-    if kind in ("whole numbers", "booleans"):
-        is_absent = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
-        filled = array.fill_null(False if kind == "booleans" else 0)
-        return Values(kind, *factorize_array(filled.to_numpy(zero_copy_only=False), is_absent))
-    encoded = array if hasattr(array, "indices") else _dictionary(name, array, place)
-    return Values(kind, encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.to_pylist())
-
-
-def _dictionary(name: str, array: Any, place: str) -> Any:
-    pa = pyarrow()
-    try:
-        return array.dictionary_encode()
-    except pa.ArrowException:
-        raise FormatError(f"The column {name!r} holds {array.type}, which can't be states.", file=place) from None

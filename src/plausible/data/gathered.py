@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Positions
-from plausible.data.batches import CATEGORIES, CELLS, NOTHING, NUMBERS, Kind, Numbers, Values
+from plausible.data.batches import (
+    CATEGORIES,
+    CELLS,
+    NOTHING,
+    NUMBERS,
+    TEXT,
+    WHOLE_NUMBERS,
+    Kind,
+    Numbers,
+    Values,
+    joined_kind,
+)
 from plausible.data.column_types import MOST_WHOLE_STATES, doubt_by, read_column
 from plausible.data.columns import looked_up
 from plausible.data.csv_columns import TextColumn, is_fraction, is_number
@@ -45,16 +56,18 @@ class GatheredColumn:
     def add(self, cells: Values | Numbers, place: str) -> None:
         """The next batch."""
         self._meet(cells.kind, place)
-        if isinstance(cells, Numbers):
-            self._add_numbers(cells.numbers, place)
-        else:
+        if self.kind == NUMBERS:
+            self._add_numbers(_as_numbers(cells), place)
+        elif isinstance(cells, Values):
             self.num_known += int(np.count_nonzero(np.asarray(cells.places) >= 0))
-            self._is_typed = self._is_typed or cells.kind == CELLS or (cells.kind == "text" and cells.had_markers)
-            self._keep(cells.values)
+            self._is_typed = self._is_typed or cells.kind == CELLS or (cells.kind == TEXT and cells.had_markers)
+            self._keep(cells.values, place)
 
     def join(self, other: GatheredColumn) -> None:
         """What another has held of the column, whose cells come after those of this one."""
         self._meet(other.kind, other.place)
+        if self.kind == NUMBERS:
+            other._take_as_numbers()
         self.num_known += other.num_known
         self._low, self._high = min(self._low, other._low), max(self._high, other._high)
         self._has_fraction = self._has_fraction or other._has_fraction
@@ -62,16 +75,25 @@ class GatheredColumn:
         if self.kind == NUMBERS:
             self._keep_whole(other._places)
         else:
-            self._keep(list(other._places))
+            self._keep(list(other._places), other.place)
         self._has_many_numbers = self._has_many_numbers or other._has_many_numbers
         self._overflows = self._overflows or other._overflows
 
     def _meet(self, kind: Kind, place: str) -> None:
-        """Refuse what is of another kind than all before."""
-        if kind not in (NOTHING, self.kind):
-            if self.kind != NOTHING:
-                raise drift(self.name, (self.kind, self.place), (kind, place))
-            self.kind, self.place = kind, place
+        """Be of a kind that goes with all before; refused where there is none."""
+        joined = joined_kind(self.kind, kind)
+        if joined is None or (joined == TEXT != self.kind and not _are_texts(self._places)):
+            raise drift(self.name, (self.kind, self.place), (kind, place))
+        if joined != self.kind:
+            if joined == NUMBERS:
+                self._take_as_numbers()
+            self.kind, self.place = joined, place
+
+    def _take_as_numbers(self) -> None:
+        """Take whole numbers that were seen as fractional ones."""
+        if self.kind == WHOLE_NUMBERS and self._places:
+            self._low, self._high = min(self._places), max(self._places)
+            self._overflows = False
 
     def _add_numbers(self, numbers: Floats, place: str) -> None:
         _refuse_infinite(self.name, numbers, place)
@@ -87,8 +109,11 @@ class GatheredColumn:
         if len(self._places) <= MOST_WHOLE_STATES and not self._has_fraction:
             self._places |= dict.fromkeys(numbers)
 
-    def _keep(self, values: Sequence[Any]) -> None:
+    def _keep(self, values: Sequence[Any], place: str) -> None:
         """Values that were not seen before."""
+        if self.kind == TEXT and not _are_texts(values):
+            problem = f"The column {self.name!r} holds text in some places, other values here: {values[:3]}."
+            raise FormatError(problem, file=place)
         if self.kind == CELLS and not self._has_many_numbers:
             self._has_many_numbers = self._are_many_numbers(values)
         for value in values:
@@ -131,15 +156,34 @@ class GatheredColumn:
         """Those of a column of a CSV file."""
         return list(self._places) if self.kind == CELLS else []
 
-    def doubt(self, variable: Variable) -> str:
+    @property
+    def doubt(self) -> str:
         """Why it is hardly a variable, as `column_types.doubt_of` tells it of a whole column; "" if it may be one."""
+        if self.has_too_many_values:
+            return f"more than {MOST_VALUES} different values"
+        variable = self.variable
+        if variable is None:
+            return ""
         is_run = self.kind == NUMBERS and not self._has_fraction and self._high - self._low == self.num_known - 1
         num_values = len(self._places) if not variable.is_continuous else self.num_known if is_run else 0
         return doubt_by(self.name, variable, lambda: (num_values, self.num_known))
 
 
-def encode(variable: Variable, cells: Values | Numbers, place: str, first_row: int = 0) -> NDArray[Any]:
-    """The cells of a batch as positions of states, -1 where they are missing, or as numbers."""
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, str) or is_absent(value) for value in values)
+
+
+def _as_numbers(cells: Values | Numbers) -> Floats:
+    if isinstance(cells, Numbers):
+        return cells.numbers
+    return np.array([*cells.values, np.nan], dtype=np.float64)[cells.places]
+
+
+def encode(variable: Variable, cells: Values | Numbers, place: str, row_of: Callable[[int], int] = int) -> NDArray[Any]:
+    """The cells of a batch as positions of states, -1 where they are missing, or as numbers.
+
+    What `row_of` says of the number of a cell is the row at that place that errors name.
+    """
     if isinstance(cells, Numbers):
         if variable.is_continuous:
             _refuse_infinite(variable.name, cells.numbers, place)
@@ -151,7 +195,7 @@ def encode(variable: Variable, cells: Values | Numbers, place: str, first_row: i
         row = int(np.argmin(encoded))
         value = cells.values[cells.places[row]]
         remedies = [means_missing([value])] if value in MISSING_WORDS else []
-        where = f"{place}: Row {first_row + row} of column {variable.name!r}"
+        where = f"{place}: Row {row_of(row)} of column {variable.name!r}"
         raise UnknownState(f"{where}: {variable.unknown_state(value)}", remedies=remedies)
     return np.asarray(encoded)
 
@@ -163,7 +207,7 @@ def _lookup(variable: Variable, kind: Kind, values: Sequence[Any], place: str) -
     meant = [value if variable.has_state(value) else None if is_absent(value) else value for value in values]
     if not all(value is None or variable.has_state(value) for value in meant):
         by_text: dict[str, Any] = {str(state): state for state in variable.states}
-        typed = TextColumn(variable.name, _NO_PLACES, list(values)).values if kind in (CELLS, "text") else values
+        typed = TextColumn(variable.name, _NO_PLACES, list(values)).values if kind in (CELLS, TEXT) else values
         meant = [
             value if value is None or variable.has_state(value) else by_text.get(str(value), other)
             for value, other in zip(meant, typed, strict=True)

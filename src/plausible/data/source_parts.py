@@ -7,30 +7,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
 from plausible.base.remedies import Argument, Call, Remedy
+from plausible.data.arrow_parts import arrow_part, parquet_parts, pyarrow, reader_part
 from plausible.data.batches import (
     CELLS,
+    NO_WISHES,
     NOTHING,
     Batch,
     KeptPart,
     Kind,
     Part,
-    ReaderPart,
     Values,
-    arrow_part,
     csv_part,
-    kinds_of,
-    parquet_parts,
-    pyarrow,
+    joined_kind,
 )
 from plausible.data.csv_columns import CSVFormat, csv_ending
 from plausible.errors import FormatError, InvalidArgument, MissingFile
 from plausible.variables import Variable
 
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
+#: What folders are named after where a value is missing.
+_MISSING_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 #: CSV files from so many bytes on are read in pieces.
 _LARGE = 2**26
 
@@ -67,7 +68,7 @@ def _is_glob(path: Path) -> bool:
     return glob.has_magic(str(path)) and not path.exists()
 
 
-def _files(path: Path) -> Iterator[tuple[Path, dict[str, str]]]:
+def _files(path: Path) -> Iterator[tuple[Path, dict[str, str | None]]]:
     """The files that a path stands for; what the folders below it say of them, by names such as year=2020."""
     if _is_glob(path):
         found = sorted(map(Path, glob.glob(str(path), recursive=True)))
@@ -100,12 +101,14 @@ def _is_data(path: Path) -> bool:
     return not is_hidden and (path.name.lower().endswith((*PARQUET, *ARROW)) or csv_ending(path) is not None)
 
 
-def _constants(folders: Iterable[str]) -> dict[str, str]:
-    """Name -> value, of folders whose names tell a column."""
-    return {name: value for name, sign, value in (folder.partition("=") for folder in folders) if sign and name}
+def _constants(folders: Iterable[str]) -> dict[str, str | None]:
+    """Name -> value, of folders whose names tell a column, as Hive writes them; `None` where it is missing."""
+    pairs = (folder.partition("=") for folder in folders)
+    told = {unquote(name): unquote(value) for name, sign, value in pairs if sign and name}
+    return {name: None if value == _MISSING_FOLDER else value for name, value in told.items()}
 
 
-def _of_file(path: Path, form: CSVFormat | None, constants: Mapping[str, str]) -> Sequence[Part]:
+def _of_file(path: Path, form: CSVFormat | None, constants: Mapping[str, str | None]) -> Sequence[Part]:
     path = path.absolute()  # so that it is the same file for whoever works elsewhere
     name, parts = path.name.lower(), list[Part]()
     if name.endswith(PARQUET):
@@ -124,7 +127,7 @@ class _WithConstants(Part):
     """A part with the columns that the names of its folders tell."""
 
     part: Part
-    constants: Mapping[str, str]
+    constants: Mapping[str, str | None]
 
     @property
     def place(self) -> str:
@@ -142,28 +145,43 @@ class _WithConstants(Part):
     def num_bytes(self) -> float:
         return self.part.num_bytes
 
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+    @property
+    def index(self) -> Sequence[str]:
+        return self.part.index
+
+    def batches(self, names: Sequence[str], wanted: Mapping[str, Sequence[Any]] = NO_WISHES) -> Iterator[Batch]:
         stored = [name for name in names if name in self.part.kinds]
-        for batch in self.part.batches(stored or list(self.part.kinds)[:1]):
+        told = {name: text for name, text in self.constants.items() if name not in self.part.kinds}
+        if any(str(told[name]) not in map(str, values) for name, values in wanted.items() if name in told):
+            return
+        for batch in self.part.batches(stored or list(self.part.kinds)[:1], wanted):
             none = np.zeros(batch.num_rows, dtype=np.int8)
-            told = {name: Values(CELLS, none, [text]) for name, text in self.constants.items()}
-            yield batch._replace(columns={name: ({**told, **batch.columns})[name] for name in names})
+            constant = {name: Values(CELLS, none, [text]) for name, text in told.items()}
+            yield batch._replace(columns={name: ({**constant, **batch.columns})[name] for name in names})
 
 
 def _reader(source: Any) -> Part | None:
     """What another library reads, in batches of Arrow's; `None` for anything else."""
     if hasattr(source, "read_next_batch"):  # a reader of Arrow's
-        return KeptPart(ReaderPart(lambda: source, kinds_of(source.schema, "the reader"), "the reader"))
+        return KeptPart(reader_part(lambda names: source, source.schema, "the reader"))
+    if hasattr(source, "projected_schema") and hasattr(source, "to_batches"):  # a scanner of Arrow's
+        return reader_part(lambda names: source.to_batches(), source.projected_schema, "the scanner")
     if hasattr(source, "scanner") and hasattr(source, "to_batches"):  # a dataset of Arrow's
-        return ReaderPart(source.to_batches, kinds_of(source.schema, "the dataset"), "the dataset")
+        return reader_part(lambda names: source.to_batches(columns=list(names)), source.schema, "the dataset")
     if hasattr(source, "to_arrow_reader") and hasattr(source, "aggregate"):  # a relation of DuckDB's
         schema = source.limit(0).to_arrow_table().schema
-        return ReaderPart(source.to_arrow_reader, kinds_of(schema, "the relation"), "the relation")
+        return reader_part(lambda names: _selected(source, names).to_arrow_reader(), schema, "the relation")
     if hasattr(source, "collect_batches") and hasattr(source, "collect_schema"):  # a lazy frame of polars'
         pyarrow()
         schema = source.limit(0).collect().to_arrow().schema
-        return ReaderPart(lambda: _polars_batches(source), kinds_of(schema, "the lazy frame"), "the lazy frame")
+        return reader_part(lambda names: _polars_batches(source.select(names)), schema, "the lazy frame")
     return None
+
+
+def _selected(relation: Any, names: Sequence[str]) -> Any:
+    """Some columns of a relation of DuckDB's, whatever their names are."""
+    quoted = (name.replace('"', '""') for name in names)
+    return relation.project(", ".join(f'"{name}"' for name in quoted))
 
 
 def _polars_batches(lazy: Any) -> Iterator[Any]:
@@ -176,26 +194,29 @@ def refuse_drift(parts: Sequence[Part], names: Iterable[str] | None, known: Iter
 
     Columns of known variables may hold anything that stands for their states.
     """
-    first, there = parts[0], list(parts[0].kinds)
+    first, there = parts[0], [name for name in parts[0].kinds if name not in parts[0].index]
     wanted = there if names is None else list(names)
     for part in parts[1:]:
         for name in wanted if names is not None else dict.fromkeys((*there, *part.kinds)):
+            if name in part.index and name not in wanted:
+                continue
             for one, other in ((part, first), (first, part)):
                 if name not in one.kinds and name in other.kinds:
                     raise FormatError(f"There is no column {name!r}, which is in {other.place}.", file=one.place)
     for name in wanted:
-        seen: Part | None = None
+        before: tuple[Kind, str] = (NOTHING, "")
         for part in parts if name not in set(known) else ():
             kind = part.kinds.get(name, NOTHING)
-            if kind != NOTHING and seen is not None and kind != seen.kinds[name]:
-                raise drift(name, (seen.kinds[name], seen.place), (kind, part.place))
-            seen = part if kind != NOTHING and seen is None else seen
+            joined = joined_kind(before[0], kind)
+            if joined is None:
+                raise drift(name, before, (kind, part.place))
+            before = before if joined == before[0] else (joined, part.place)
     return wanted
 
 
 def drift(name: str, first: tuple[Kind, str], second: tuple[Kind, str]) -> FormatError:
     """The error for a column that holds something else from some place on; (kind, place) of both."""
-    known = Call("pb.data.Stream", Argument("source", ...), Argument("variables", [Variable(name)]))
+    known = Call("pb.data.Stream", Argument("source", ...), Argument("variables", [Variable(name, ["a", "b"])]))
     return FormatError(
         f"The column {name!r} holds {second[0]} here, but {first[0]} in {first[1]}.",
         file=second[1],

@@ -1,11 +1,8 @@
-"""Columns from what people keep data in: frames, files, matrices; and files that are written whole."""
+"""Columns from what people keep data in: frames, files, matrices."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Positions
-from plausible.data.batches import pyarrow
+from plausible.data.arrow_parts import pyarrow
 from plausible.data.column_types import categories_of
 from plausible.data.columns import frame_columns
 from plausible.data.csv_columns import CSV_OPENERS, TextColumn, csv_ending, read_csv_columns
@@ -209,37 +206,3 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     objects = np.empty(len(values) + 1, dtype=object)
     objects[:-1] = values
     return objects
-
-
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file; one that exists is replaced once everything is written, and left as it was if that fails.
-
-    Raises `MissingFile` where the folder is not there; other errors of the system name the file.
-    """
-    if not Path(path).resolve().parent.exists():
-        raise MissingFile.for_writing(Path(path))
-    try:
-        with replacing(Path(path)) as partial:
-            partial.write_bytes(data)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A file beside the one meant, which takes its place at the end; nothing is left of it after an error or Ctrl-C."""
-    target = path.resolve()
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        yield partial
-        if target.exists():
-            shutil.copymode(target, partial)
-        partial.replace(target)
-    except OSError as error:
-        if error.filename != os.fspath(partial):
-            raise
-        # The file that could not be made has a name that nobody gave.
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink()

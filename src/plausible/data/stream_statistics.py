@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from plausible.data.column_types import warn_of_doubtful
 from plausible.data.moments import FamilyMoments, joined_moments
 from plausible.data.partitions import Facts, LocalPartitions, Partitions, Piece
 from plausible.data.source_parts import is_in_pieces
@@ -185,11 +184,7 @@ def for_learning(data: DataLike, named: Iterable[str] = ()) -> Table | Statistic
     stream = large_stream(data)
     if stream is None:
         return Table.for_learning(data, named)
-    if left_out := stream.doubts(set(named)):
-        warn_of_doubtful(left_out)
-        variables = {name: variable for name, variable in stream.variables.items() if name not in left_out}
-        stream = stream.read_with(variables=variables, columns=list(variables))
-    return StreamStatistics(stream)
+    return StreamStatistics(stream.for_learning(named))
 
 
 def large_stream(data: Any) -> Stream | None:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Flags, Floats
 from plausible.base.options import read_names
 from plausible.base.remedies import Argument, Call, Remedy
-from plausible.data.batches import Batch, Numbers, Part, Values
-from plausible.data.column_types import mark_columns, read_interventions
+from plausible.data.batches import NUMBERS, WHOLE_NUMBERS, Batch, Numbers, Part, Values
+from plausible.data.column_types import mark_columns, read_interventions, warn_of_doubtful
 from plausible.data.csv_columns import CSVFormat
 from plausible.data.factorizing import MissingValues, warn_of_missing_words
 from plausible.data.gathered import MOST_VALUES, GatheredColumn, encode, without
@@ -33,6 +33,7 @@ class EncodedRows(NamedTuple):
     num_rows: int
     weights: Floats | None
     interventions: Mapping[str, Flags]  # as in `Table`
+    source: Batch  # what was read, which knows where each row stands
 
 
 class FirstPass(NamedTuple):
@@ -90,6 +91,9 @@ class Stream:
         be among those that are read.
     weights, interventions, missing_values
         As in `Table.read`; columns are told by name.
+    index
+        Columns that name the rows, such as "patient", and are no variables: answers for each row have them, too. By
+        default the index that pandas has written.
     separator, decimal, encoding
         How CSV files are written, where it is not with commas, points and in UTF-8.
 
@@ -115,6 +119,7 @@ class Stream:
         where: Mapping[str, Any] | None = None,
         weights: str | None = None,
         interventions: str | Mapping[str, str] | None = None,
+        index: str | Iterable[str] | None = None,
         missing_values: Any = None,
         separator: str | None = None,
         decimal: str = ".",
@@ -123,7 +128,9 @@ class Stream:
         given = variables.values() if isinstance(variables, Mapping) else variables or ()
         self.given = {variable.name: variable for variable in given}
         self._wanted = None if columns is None else list(read_names("columns", columns))
-        self._where, self._weights, self._interventions = dict(where or {}), weights, interventions
+        self._where = {name: _listed_values(wanted) for name, wanted in (where or {}).items()}
+        self._weights, self._interventions = weights, interventions
+        self._index = None if index is None else read_names("index", [index] if isinstance(index, str) else index)
         self._markers = None if missing_values is None else MissingValues(missing_values)
         self._source = source
         is_usual = separator is None and decimal == "." and encoding == "utf-8"
@@ -147,6 +154,7 @@ class Stream:
             "though where= names it": self._where,
             "which should have it as weights": [self._weights] if self._weights else [],
             "though interventions= names it as a column": self._marks,
+            "though index= names it": self._index or (),
             "though variables= names it": self.given if self._wanted is None else (),
         }
         columns = self.parts[0].kinds
@@ -155,8 +163,14 @@ class Stream:
                 if name not in columns:
                     raise UnknownVariable.named(name, columns, f"the data, {why}")
         there = refuse_drift(self.parts, None if self._wanted is None else [*self._wanted, *self._others], self.given)
-        no_variables = {*self._marks, *([self._weights] if self._weights else [])}
+        no_variables = {*self._marks, *([self._weights] if self._weights else []), *(self._index or ())}
         return [name for name in (self._wanted or there) if name not in no_variables]
+
+    @property
+    def index(self) -> tuple[str, ...]:
+        """The columns that name the rows."""
+        found = self.parts[0].index if self._index is None else self._index
+        return tuple(name for name in found if name not in self.names)
 
     @property
     def are_named(self) -> bool:
@@ -171,7 +185,8 @@ class Stream:
     @property
     def _others(self) -> list[str]:
         """Columns that are looked at without being variables for that."""
-        return list(dict.fromkeys([*self._where, *self._marks, *([self._weights] if self._weights else [])]))
+        weights = [self._weights] if self._weights else []
+        return list(dict.fromkeys([*self._where, *self._marks, *weights]))
 
     def read_with(self, **options: Any) -> Stream:
         """The stream with other options."""
@@ -187,6 +202,7 @@ class Stream:
             "where": self._where,
             "weights": self._weights,
             "interventions": self._interventions,
+            "index": self._index,
             **said,
         }
         new = Stream(self._source, **{**now, **options})
@@ -219,13 +235,20 @@ class Stream:
     @cached_property
     def variables(self) -> dict[str, Variable]:
         """Name -> variable, in the order of the columns; a first pass over the data tells those that were not named."""
+        told = self._told()
+        return {name: told[name] for name in self.names}
+
+    def _told(self, left_out: Container[str] = ()) -> dict[str, Variable]:
+        """The variables that were named, and those that the first pass tells, without some."""
         told = dict(self.given)
         for name, column in self.first_pass.columns.items() if not self.is_known else ():
+            if name in left_out:
+                continue
             variable = column.variable
             if variable is None:
                 raise _undecided(column)
             told[name] = variable
-        return {name: told[name] for name in self.names}
+        return told
 
     @property
     def is_known(self) -> bool:
@@ -236,9 +259,20 @@ class Stream:
         """Name -> why a column that nobody named is hardly a variable; see `Table.doubtful`."""
         if self._wanted is not None or self.is_known:
             return {}
-        columns, variables = self.first_pass.columns, self.variables
-        doubts = {name: column.doubt(variables[name]) for name, column in columns.items() if name not in named}
+        columns = self.first_pass.columns
+        doubts = {name: column.doubt for name, column in columns.items() if name not in named}
         return {name: why for name, why in doubts.items() if why}
+
+    def for_learning(self, named: Iterable[str] = ()) -> Stream:
+        """The rows without columns that are hardly variables, of which a warning tells, unless they are named."""
+        left_out = self.doubts(set(named))
+        if not left_out:
+            return self
+        warn_of_doubtful(left_out)
+        return self.read_with(
+            variables=self._told(left_out),
+            columns=[name for name in self.names if name not in left_out],
+        )
 
     @property
     def is_told(self) -> bool:
@@ -273,30 +307,29 @@ class Stream:
     def table_bytes(self) -> float:
         """What a table of the rows would take in memory: a byte a cell, eight of numbers."""
         kinds = self.parts[0].kinds
-        return self.num_rows * sum(8 if kinds[name] == "fractional numbers" else 1 for name in self.names)
+        return self.num_rows * sum(8 if kinds[name] == NUMBERS else 1 for name in self.names)
 
-    def encoded(self, part: Part) -> Iterator[EncodedRows]:
-        """The rows of a part, some at a time."""
+    def encoded(self, part: Part, index: Sequence[str] = ()) -> Iterator[EncodedRows]:
+        """The rows of a part, some at a time, with these columns as they are."""
         variables = self.variables
-        for batch in self.batches(part):
+        for batch in self.batches(part, index):
             columns = {
-                name: encode(variable, batch.columns[name], batch.place, batch.first_row)
+                name: encode(variable, batch.columns[name], batch.place, batch.row)
                 for name, variable in variables.items()
             }
-            yield EncodedRows(columns, batch.num_rows, self._weights_of(batch), self._marks_of(batch))
+            yield EncodedRows(columns, batch.num_rows, self._weights_of(batch), self._marks_of(batch), batch)
 
-    def batches(self, part: Part) -> Iterator[Batch]:
+    def batches(self, part: Part, more: Sequence[str] = ()) -> Iterator[Batch]:
         """The batches of a part, with the rows that were chosen and without the values that mean missing."""
-        for batch in part.batches(list(dict.fromkeys([*self.names, *self._others]))):
+        for batch in part.batches(list(dict.fromkeys([*self.names, *self._others, *more])), self._where):
             if self._markers is not None:
                 cells = {name: without(self._markers, column) for name, column in batch.columns.items()}
                 batch = batch._replace(columns=cells)
             if self._where:
                 chosen = np.ones(batch.num_rows, dtype=np.bool_)
                 for name, wanted in self._where.items():
-                    chosen &= _has_one_of(batch.columns[name], wanted)
-                taken = {name: cells.take(chosen) for name, cells in batch.columns.items()}
-                batch = batch._replace(columns=taken, num_rows=int(chosen.sum()))
+                    chosen &= _has_one_of(name, batch.columns[name], wanted)
+                batch = batch.take(chosen)
             yield batch
 
     def _weights_of(self, batch: Batch) -> Floats | None:
@@ -331,24 +364,32 @@ class Stream:
         return marks
 
 
+def _listed_values(wanted: Any) -> list[Any]:
+    return [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+
+
 def _undecided(column: GatheredColumn) -> InvalidArgument:
     name = column.name
     if column.has_too_many_values:
         problem = f"The column {name!r} has more than {MOST_VALUES} different values, too many for states."
     else:
         problem = f"The column {name!r} has no value at all, so that its states are unknown."
+    is_number = column.has_too_many_values and column.kind == WHOLE_NUMBERS
+    meant = Variable(name, None if is_number else ["a", "b"])
     others = Call("pb.data.Stream", Argument("source", ...), Argument("columns", ...))
-    known = Call("pb.data.Stream", Argument("source", ...), Argument("variables", [Variable(name)]))
+    known = Call("pb.data.Stream", Argument("source", ...), Argument("variables", [meant]))
     return InvalidArgument(problem, remedies=[Remedy("leave it out: ", others), Remedy("say what it is: ", known)])
 
 
-def _has_one_of(cells: Values | Numbers, wanted: Any) -> Flags:
-    """For each row whether its cell is what is wanted, or one of it; texts of a file may stand for numbers."""
-    listed = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+def _has_one_of(name: str, cells: Values | Numbers, wanted: Sequence[Any]) -> Flags:
+    """For each row whether its cell is one that is wanted; texts of a file may stand for numbers."""
     if isinstance(cells, Numbers):
-        return np.isin(cells.numbers, [float(value) for value in listed])
-    texts = {str(value) for value in listed}
-    fitting = [value in listed or str(value) in texts for value in cells.values]
+        try:
+            return np.isin(cells.numbers, [float(value) for value in wanted])
+        except (TypeError, ValueError):
+            raise InvalidArgument(f"where= asks for {list(wanted)} in {name!r}, which holds numbers.") from None
+    texts = {str(value) for value in wanted}
+    fitting = [value in wanted or str(value) in texts for value in cells.values]
     return np.asarray(np.array([*fitting, False], dtype=np.bool_)[cells.places])
 
 

@@ -195,6 +195,8 @@ class Table:
         >>> list(Table.for_learning(rows, named=["id"]).variables)
         ['id', 'rain']
         """
+        if isinstance(source, Stream) or is_in_pieces(source):
+            source = (source if isinstance(source, Stream) else Stream(source)).for_learning(named)
         table = cls.read(source)
         if not table.doubtful:
             return table

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from plausible.base.options import Seed
 from plausible.base.query_info import QueryInfo
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data import encode_evidence
+from plausible.data.row_files import WrittenRows
 from plausible.errors import TooLarge
 from plausible.inference.approximate_counts import ExpectedCounts, ImpossibleRow, expected_counts
 from plausible.inference.approximate_samples import SamplingEngine
@@ -38,6 +40,7 @@ from plausible.models.beliefs import NOTHING, Beliefs
 from plausible.models.compiled_engines import HybridEngine
 from plausible.models.compiled_model import checked_count, checked_weights, impossible_row, named_families
 from plausible.models.question import MapLimits, Question, QuestionKind, refuse_numbers_alone
+from plausible.models.samples import Progress, Samples, taking
 from plausible.models.ways import Named, Tables
 from plausible.variables import Assignment, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 
+Taken = TypeVar("Taken")
 DrawChoice: TypeAlias = SamplingEngine | Literal["auto"] | None
 
 
@@ -108,6 +112,31 @@ _COUNTS = QuestionKind(
 )
 
 
+def sampled(
+    model: Answers,
+    take: Callable[[Samples], Taken],
+    num_rows: int,
+    seed: Seed = None,
+    evidence: EvidenceLike | None = None,
+    do: Mapping[str, State] | None = None,
+    engine: DrawChoice = None,
+    budget: Budget | None = None,
+) -> Taken:
+    """What is made of rows that are drawn from a model; arguments as of its `sample`."""
+    number = checked_count(num_rows)
+    is_named = engine is not None and not (isinstance(engine, str) and engine == "auto")
+
+    def told(samples: Samples) -> Samples:
+        if engine is None or samples.info is not None:
+            return samples
+        return replace(samples, info=QueryInfo("independent samples", num_steps=number), effective_size=float(number))
+
+    if not is_named and not findings_of(evidence) and (samples := model._draw(number, seed, do)) is not None:
+        return take(told(samples))
+    question = Question.read(model, _SAMPLE, None, evidence, do, engine, budget)
+    return question.answer(lambda way: take(told(way.samples(number, seed))))
+
+
 class Answers(Beliefs):
     """All questions that every model answers, over what it tells: see `Beliefs`."""
 
@@ -118,7 +147,7 @@ class Answers(Beliefs):
         factors = self._parts(self.variables, NOTHING).factors
         return {str(number): factor.scope for number, factor in enumerate(factors) if factor.scope}
 
-    def _draw(self, num_rows: int, seed: Seed, do: Mapping[str, State] | None) -> pd.DataFrame | None:
+    def _draw(self, num_rows: int, seed: Seed, do: Mapping[str, State] | None) -> Samples | None:
         """Rows without evidence by a way of the model's own, where it has one."""
         return None
 
@@ -263,6 +292,32 @@ class Answers(Beliefs):
 
     # --- rows ---
 
+    @overload
+    def sample(
+        self,
+        num_rows: int,
+        seed: Seed = ...,
+        evidence: EvidenceLike | None = ...,
+        do: Mapping[str, State] | None = ...,
+        *,
+        engine: DrawChoice = ...,
+        budget: Budget | None = ...,
+        output: None = ...,
+        progress: Progress | None = ...,
+    ) -> pd.DataFrame: ...
+    @overload
+    def sample(
+        self,
+        num_rows: int,
+        seed: Seed = ...,
+        evidence: EvidenceLike | None = ...,
+        do: Mapping[str, State] | None = ...,
+        *,
+        engine: DrawChoice = ...,
+        budget: Budget | None = ...,
+        output: str | PathLike[str],
+        progress: Progress | None = ...,
+    ) -> WrittenRows: ...
     @keyword_hints
     def sample(
         self,
@@ -273,11 +328,16 @@ class Answers(Beliefs):
         *,
         engine: DrawChoice = None,
         budget: Budget | None = None,
-    ) -> pd.DataFrame:
+        output: str | PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> pd.DataFrame | WrittenRows:
         """Draw rows as a data frame: independent samples of the model or, given evidence, of the exact posterior.
 
         States that are numbers or booleans stay so; others are categories of the column, all states of the variable in
         their order, which learners take from there. `rows.astype(object)` makes plain texts of them.
+
+        With an `output` the same rows go to that file, as many at a time as fit in little memory; an engine draws all
+        of them at once.
 
         With an `engine` such as `Gibbs()` or `LikelihoodWeighting()` the rows have equal weight, but may be correlated
         or repeated. `.attrs["info"]` then says how they were drawn, and `.attrs["effective_size"]` how many independent
@@ -292,6 +352,9 @@ class Answers(Beliefs):
             else `Gibbs()`.
         budget
             The most that the clique tree, with all of its tables in memory, may cost; by default `Budget()`.
+        progress
+            Called with the number of rows written to the `output`, after each piece; an answer that is true, like
+            Ctrl-C, ends it.
 
         Examples
         --------
@@ -302,19 +365,7 @@ class Answers(Beliefs):
         >>> coin.sample(100, seed=1, engine=Gibbs()).attrs["info"].engine
         'Gibbs sampling'
         """
-        number = checked_count(num_rows)
-        is_named = engine is not None and not (isinstance(engine, str) and engine == "auto")
-        rows: pd.DataFrame | None = None if is_named or findings_of(evidence) else self._draw(number, seed, do)
-        if rows is None:
-            question = Question.read(self, _SAMPLE, None, evidence, do, engine, budget)
-            drawn: pd.DataFrame = question.answer(lambda way: way.sample(number, seed))
-            if question.engine is not None:
-                return drawn
-            rows = drawn
-        if engine is not None:
-            info = QueryInfo("independent samples", num_steps=len(rows))
-            rows.attrs.update(info=info, effective_size=float(len(rows)))
-        return rows
+        return sampled(self, taking(output, progress), num_rows, seed, evidence, do, engine, budget)
 
     def expected_counts(
         self,

@@ -16,7 +16,7 @@ from plausible.base.method_names import own_methods
 from plausible.base.options import Seed, generator_of
 from plausible.base.records import TextTable
 from plausible.cpds import CPD, TableCPD
-from plausible.data import decode, encode_columns
+from plausible.data import encode_columns
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
@@ -43,12 +43,12 @@ from plausible.models.network_parts import (
 from plausible.models.notes import NO_NOTES, Notes
 from plausible.models.number_answers import NumberAnswers
 from plausible.models.question import Parts, Question
+from plausible.models.samples import Columns, Samples
 from plausible.models.shown_parts import family_text, network_table
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of, read_findings, settings_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from narwhals.typing import IntoDataFrame
 
 #: Rows that are drawn together: few enough for a column to stay in the processor's cache.
@@ -199,21 +199,25 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Drawn,
     def _families(self) -> dict[str, tuple[Variable, ...]]:
         return {name: cpd.scope for name, cpd in self._cpds.items()}
 
-    def _draw(self, num_rows: int, seed: Seed, do: Mapping[str, State] | None) -> pd.DataFrame:
+    def _draw(self, num_rows: int, seed: Seed, do: Mapping[str, State] | None) -> Samples:
         """Rows forward along the edges."""
         if settings := settings_of(do):
             return self.intervene(settings)._draw(num_rows, seed, None)
         self._refuse_inputs("a joint distribution to sample from")
         generator = generator_of(seed)
-        levels = {name: generator.random(num_rows) for name in self._variables}
-        blocks: list[dict[str, npt.NDArray[Any]]] = []
-        for start in range(0, max(num_rows, 1), _ROWS_AT_A_TIME):
-            columns: dict[str, npt.NDArray[Any]] = {}
-            for node in self._graph.topological_order:
-                level = levels[str(node)][start : start + _ROWS_AT_A_TIME]
-                columns[str(node)] = self._cpds[str(node)].quantile(columns, level)
-            blocks.append(columns)
-        return decode({name: np.concatenate([block[name] for block in blocks]) for name in levels}, self._variables)
+
+        def block(size: int) -> Columns:
+            levels = {name: generator.random(size) for name in self._variables}
+            parts: list[dict[str, npt.NDArray[Any]]] = []
+            for start in range(0, max(size, 1), _ROWS_AT_A_TIME):
+                columns: dict[str, npt.NDArray[Any]] = {}
+                for node in self._graph.topological_order:
+                    level = levels[str(node)][start : start + _ROWS_AT_A_TIME]
+                    columns[str(node)] = self._cpds[str(node)].quantile(columns, level)
+                parts.append(columns)
+            return {name: np.concatenate([part[name] for part in parts]) for name in levels}
+
+        return Samples(self._variables, num_rows, block)
 
     # --- rows and structure ---
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from plausible.base.arrays import Floats
 from plausible.base.options import Seed
 from plausible.base.records import html_page
 from plausible.data.columns import frame_columns
+from plausible.data.row_files import WrittenRows
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope
@@ -27,6 +29,7 @@ from plausible.models.question import (
     read_names,
     refuse_numbers_alone,
 )
+from plausible.models.samples import Progress, taking
 from plausible.models.shown_parts import title_of, variables_table
 from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
 
@@ -127,10 +130,35 @@ class CompiledModel(ABC):
         log_best = (log_product or 0.0) - self._log_constant
         return Assignment(states, log_probability=log_best, log_product=log_product, info=best.info)
 
-    def sample(self, num_rows: int, seed: Seed = None, evidence: EvidenceLike | None = None) -> pd.DataFrame:
+    @overload
+    def sample(
+        self, num_rows: int, seed: Seed = ..., evidence: EvidenceLike | None = ..., *, output: None = ...
+    ) -> pd.DataFrame: ...
+    @overload
+    def sample(
+        self,
+        num_rows: int,
+        seed: Seed = ...,
+        evidence: EvidenceLike | None = ...,
+        *,
+        output: str | PathLike[str],
+        progress: Progress | None = ...,
+    ) -> WrittenRows: ...
+    def sample(
+        self,
+        num_rows: int,
+        seed: Seed = None,
+        evidence: EvidenceLike | None = None,
+        *,
+        output: str | PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> pd.DataFrame | WrittenRows:
         """Draw independent samples from the exact distribution given the evidence: a column for each variable."""
         number = checked_count(num_rows)
-        rows: pd.DataFrame = Question.read(self, _ROWS, None, evidence).answer(lambda way: way.sample(number, seed))
+        take = taking(output, progress)
+        rows: pd.DataFrame | WrittenRows = Question.read(self, _ROWS, None, evidence).answer(
+            lambda way: take(way.samples(number, seed))
+        )
         return rows
 
     # --- a table of evidence ---

@@ -10,15 +10,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.options import Seed, generator_of
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
-from plausible.data import decode
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import MAX_ENTRIES
@@ -32,10 +30,11 @@ from plausible.inference.hybrid.hybrid_model import HybridModel, Outline
 from plausible.inference.plan import Plan, plan_factors
 from plausible.models.lowering import lower
 from plausible.models.question import MapLimits, Question, Way
+from plausible.models.samples import Columns, Samples
 from plausible.variables import Assignment, Evidence, Variable
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 class Numbers(Way):
@@ -169,21 +168,25 @@ class Numbers(Way):
 
     # --- rows ---
 
-    def sample(self, num_rows: int, seed: Seed) -> pd.DataFrame:
+    def samples(self, num_rows: int, seed: Seed) -> Samples:
         """Independent rows: findings and what is above them from the exact posterior, all else forward along edges."""
         question, evidence, generator = self.question, self.question.evidence, generator_of(seed)
         cpds = {cpd.variable.name: cpd for cpd in question.parts.cpds}
         above = ancestors_of(cpds, evidence.names)
         asked = replace(question, parts=replace(question.parts, cpds=[cpds[name] for name in cpds if name in above]))
         discrete = [v for v in question.states if v.name in above and v.name not in evidence.hard]
-        drawn = Numbers(asked).model.sample(num_rows, discrete, evidence, generator)
-        columns: dict[str, npt.NDArray[Any]] = {**drawn.positions, **drawn.numbers}
+        draw = Numbers(asked).model.sampler(discrete, evidence)
         known = (*evidence.hard.items(), *evidence.values.items())
-        columns |= {name: np.full(num_rows, value) for name, value in known}
-        for name in TopologicalSorter({name: cpd.parent_names for name, cpd in cpds.items()}).static_order():
-            if name not in columns:
-                columns[name] = cpds[name].quantile(columns, generator.random(num_rows))
-        return decode({name: columns[name] for name in question.model.variables}, question.model.variables)
+        order = list(TopologicalSorter({name: cpd.parent_names for name, cpd in cpds.items()}).static_order())
+
+        def block(size: int) -> Columns:
+            columns = draw(size, generator) | {name: np.full(size, value) for name, value in known}
+            for name in order:
+                if name not in columns:
+                    columns[name] = cpds[name].quantile(columns, generator.random(size))
+            return columns
+
+        return Samples(question.model.variables, num_rows, block)
 
     # --- costs ---
 

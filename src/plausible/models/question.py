@@ -30,11 +30,12 @@ from plausible.inference.exact_map.search import SearchProgress
 from plausible.inference.findings import impossible_evidence
 from plausible.inference.jeffrey import fit_beliefs
 from plausible.inference.posterior import read_targets
+from plausible.models.samples import Samples
 from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of, read_findings
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 _Answer = TypeVar("_Answer")
@@ -144,8 +145,8 @@ class Way(ABC):
         """The best states of the targets, the rest summed out."""
 
     @abstractmethod
-    def sample(self, num_rows: int, seed: Seed) -> pd.DataFrame:
-        """Rows drawn from what the evidence leaves."""
+    def samples(self, num_rows: int, seed: Seed) -> Samples:
+        """Rows to draw from what the evidence leaves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.options import Seed, generator_of
 from plausible.cpds import CPD, TableCPD
-from plausible.data import decode
 from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
@@ -34,11 +33,8 @@ from plausible.inference.within_budget import MESSAGES, BeliefsWithin, BestWithi
 from plausible.models.lowering import SMALL_TABLE, Lowered, lower, plain_factors, point_mass
 from plausible.models.maxima import best_by, best_of, k_best_of
 from plausible.models.question import MapLimits, Parts, Question, Way
+from plausible.models.samples import Columns, Samples
 from plausible.variables import Assignment, Evidence, Variable
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 #: From so many entries on, a clique tree for the evidence at hand may be much smaller.
 _LARGE_TREE = 2**20
@@ -153,13 +149,19 @@ class Tables(Way):
         )
         return compiled.expectation(terms, self.question.certain)
 
-    def sample(self, num_rows: int, seed: Seed) -> pd.DataFrame:
+    def samples(self, num_rows: int, seed: Seed) -> Samples:
         """Independent rows; numbers are as observed."""
-        question, tree = self.question, self._tree()
-        codes = tree.sums.sample(num_rows, question.certain, generator_of(seed))
-        columns = {name: codes[:, place] for place, name in enumerate(tree.sums.variables)}
-        known = {name: np.full(num_rows, value) for name, value in question.evidence.values.items()}
-        return decode({**columns, **known}, question.model.variables)
+        return self._samples_of(self._tree().sums, num_rows, seed)
+
+    def _samples_of(self, sums: CompiledFactors, num_rows: int, seed: Seed) -> Samples:
+        generator, certain, values = generator_of(seed), self.question.certain, self.question.evidence.values
+
+        def block(size: int) -> Columns:
+            codes = sums.sample(size, certain, generator)
+            columns = {name: codes[:, place] for place, name in enumerate(sums.variables)}
+            return {**columns, **{name: np.full(size, value) for name, value in values.items()}}
+
+        return Samples(self.question.model.variables, num_rows, block)
 
     # --- costs ---
 
@@ -259,8 +261,8 @@ class Named(Way):
         )
         return Assignment(answer.assignment, log_probability=answer.log_value, info=answer.info)
 
-    def sample(self, num_rows: int, seed: Seed) -> pd.DataFrame:
-        """Rows of equal weight; `.attrs` has the engine's "info" and the "effective_size".
+    def samples(self, num_rows: int, seed: Seed) -> Samples:
+        """Rows of equal weight, all drawn at once.
 
         Observed variables that no factor has, such as numbers and inputs, are as observed in every row.
         """
@@ -272,9 +274,8 @@ class Named(Way):
         observed: dict[str, npt.NDArray[Any]] = {
             name: np.full(num_rows, value) for name, value in {**evidence.hard, **evidence.values}.items()
         }
-        frame = decode({**observed, **drawn.columns}, question.model.variables)
-        frame.attrs.update(info=drawn.info, effective_size=drawn.effective_size)
-        return frame
+        columns, variables = {**observed, **drawn.columns}, question.model.variables
+        return Samples(variables, num_rows, lambda size: columns, drawn.info, drawn.effective_size, is_whole=True)
 
 
 # --- trees ---
@@ -355,8 +356,6 @@ class Tree(Tables):
         """From one pass of maxima."""
         return (self.maxima or self.sums.best)(self.question.evidence)
 
-    def sample(self, num_rows: int, seed: Seed) -> pd.DataFrame:
+    def samples(self, num_rows: int, seed: Seed) -> Samples:
         """Independent rows."""
-        codes = self.sums.sample(num_rows, self.question.evidence, generator_of(seed))
-        columns = {name: codes[:, place] for place, name in enumerate(self.sums.variables)}
-        return decode(columns, self.question.model.variables)
+        return self._samples_of(self.sums, num_rows, seed)

@@ -8,12 +8,14 @@ sum-product (strong elimination, Lauritzen & Jensen 2001, in the numerically sou
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Ints
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import Scope, num_entries
@@ -108,19 +110,26 @@ class HybridModel:
             collapsed[step.name] = answer
         return tables, collapsed
 
-    def sample(
-        self, num_rows: int, variables: Iterable[Variable], evidence: Evidence, generator: np.random.Generator
-    ) -> HybridSample:
-        """Rows drawn from the posterior of the discrete variables and the hidden continuous ones."""
+    def sampler(
+        self, variables: Iterable[Variable], evidence: Evidence
+    ) -> Callable[[int, np.random.Generator], dict[str, NDArray[Any]]]:
+        """What draws rows from the posterior of the discrete variables and the hidden continuous ones, so many a call.
+
+        They are columns by name: positions of states, and numbers.
+        """
         entered = self._entered(evidence, self.regressions, ())
         listed = list(variables)
-        positions: dict[str, Ints] = {}
-        if listed:
-            compiled = compile_factors(entered.factors, listed, budget=entered.budget)
-            rows = compiled.sample(num_rows, entered.evidence, generator)
-            positions = {name: rows[:, column] for column, name in enumerate(compiled.variables)}
-        numbers = draw(entered.steps, positions, num_rows, generator)
-        return HybridSample({variable.name: positions[variable.name] for variable in listed}, numbers)
+        compiled = compile_factors(entered.factors, listed, budget=entered.budget) if listed else None
+
+        def sample(num_rows: int, generator: np.random.Generator) -> dict[str, NDArray[Any]]:
+            positions: dict[str, Ints] = {}
+            if compiled is not None:
+                rows = compiled.sample(num_rows, entered.evidence, generator)
+                positions = {name: rows[:, column] for column, name in enumerate(compiled.variables)}
+            numbers = draw(entered.steps, positions, num_rows, generator)
+            return {**{variable.name: positions[variable.name] for variable in listed}, **numbers}
+
+        return sample
 
     def outline(self, targets: Iterable[Variable] | None, evidence: Evidence) -> Outline:
         """How the continuous variables would be eliminated for a question about the targets, before it is done.
@@ -193,14 +202,6 @@ class HybridModel:
         joined = components([*known, *weights])
         kept = [factor for part in joined if any(touched.intersection(f.names) for f in part) for factor in part]
         compile_factors(kept, (), budget=budget)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HybridSample:
-    """Columns of a sample: positions of the states of discrete variables, and numbers of continuous ones."""
-
-    positions: Mapping[str, Ints]
-    numbers: Mapping[str, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
-from plausible.data.sources import write_whole
+from plausible.data.row_files import write_whole
 from plausible.errors import FormatError, InvalidArgument, MissingFile, counted, shortened
 from plausible.utilities.elicitation.questions import (
     Answer,
