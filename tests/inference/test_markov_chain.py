@@ -620,3 +620,31 @@ def test_search_orders_pages_by_rank():
     assert engine.search("bayes nets") == ("one",)
     assert engine.search("markov") == ()
     assert engine.search("") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a -> b", "No arrow leads away from 'b', to which 'a' goes"),
+        ("a -> b: 2; b -> b", "2 is no probability"),
+        ("a -> b: many; b -> b", "many is no probability"),
+        ("a -> b: 0.5; a -> b; b -> b", "a -> b twice"),
+        ("a - b", "'a - b' is no transition"),
+        ("a -> b -> a", "is no transition"),
+        ("a -> a: 0.7; a -> b: 0.7; b -> b", "'a' sum to 1.4"),
+        ("a -> a: 0.7; a -> b: 0.1; b -> b", "'a' sum to 0.8"),
+    ],
+)
+def test_diagrams_that_are_no_chain_are_refused(text, message):
+    """Each state goes somewhere, once to each other state, by numbers that are probabilities with sum one."""
+    with pytest.raises(InvalidModel, match=message):
+        MarkovChain(text)
+
+
+def test_arrows_without_a_number_share_what_is_left():
+    """Of one state its other arrows leave 0.7, which two share; what is written is read again, to the last bit."""
+    chain = MarkovChain("a -> a: 0.3; a -> b; a -> c\nb -> b\nc -> a: 1e-3; c -> c")
+    np.testing.assert_allclose(chain.transition, [[0.3, 0.35, 0.35], [0, 1, 0], [0.001, 0, 0.999]], atol=1e-15)
+    rng = np.random.default_rng(0)
+    drawn = MarkovChain(rng.dirichlet(np.ones(4), size=4), list("abcd"))
+    assert MarkovChain(drawn.to_text()) == drawn

@@ -106,6 +106,10 @@ def test_the_diagram_of_states_is_a_chain_of_its_own():
     assert type(chain)(chain.diagram(), start=[1.0, 0.0]) == chain
     again = pb.HiddenMarkovModel([1.0, 0.0], chain.diagram(), hmm.emission, states=["up", "down"])
     assert again == hmm
+    text = chain.to_text()
+    assert text == "up -> up: 0.9; up -> down: 0.1; down -> down: 1.0"
+    assert type(chain)(text, start=[1.0, 0.0]) == chain
+    assert pb.HiddenMarkovModel({"up": 1.0}, "up -> up: 0.9; up -> down; down -> down", hmm.emission) == hmm
 
 
 def test_what_no_hidden_markov_model_expresses_is_refused():

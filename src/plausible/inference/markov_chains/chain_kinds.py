@@ -17,6 +17,7 @@ from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, InvalidModel, NotSupported, UnknownState, counted, suggestion
 from plausible.factors import Factor
 from plausible.inference.markov_chains.chain_limits import Structure, structure_of
+from plausible.inference.markov_chains.state_diagram import format_diagram, parse_diagram
 from plausible.variables import State, Variable
 
 #: A distribution over states: numbers in their order, numbers by state, or all in one state.
@@ -195,10 +196,12 @@ class ChainKinds(Frozen):
 
     def __init__(
         self,
-        transition: npt.ArrayLike | Mapping[State, Mapping[State, float]],
+        transition: npt.ArrayLike | Mapping[State, Mapping[State, float]] | str,
         states: Sequence[State] | None = None,
         start: Start | None = None,
     ) -> None:
+        if isinstance(transition, str):
+            transition = parse_diagram(transition)
         if isinstance(transition, Mapping) and states is None:
             states = list(dict.fromkeys([*transition, *(name for row in transition.values() for name in row)]))
         matrix = read_transition(transition, states)
@@ -248,6 +251,15 @@ class ChainKinds(Frozen):
             }
             for state, (a, b) in zip(self.states, ends, strict=True)
         }
+
+    def to_text(self) -> str:
+        """The diagram as text, with an arrow for each transition; `MarkovChain` reads it, where states are texts.
+
+        >>> from plausible.inference import MarkovChain
+        >>> MarkovChain("rain -> rain: 0.7; rain -> dry; dry -> dry: 0.8; dry -> rain").to_text()
+        'rain -> rain: 0.7; rain -> dry: 0.3; dry -> rain: 0.2; dry -> dry: 0.8'
+        """
+        return format_diagram(self.diagram())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({counted(self.num_states, 'state')})"

@@ -47,7 +47,8 @@ class MarkovChain(ChainKinds):
     ----------
     transition
         A: a row for each state, which sums to one. An array, a SciPy sparse matrix (which stays sparse, so a hundred
-        thousand states are no problem), or `{state: {next state: probability}}`.
+        thousand states are no problem), `{state: {next state: probability}}`, or a diagram as text, such as
+        "rain -> rain: 0.7; rain -> dry: 0.3; dry -> dry: 1", in which arrows without a number share what is left.
     states
         Names of the rows; by default 0, 1, ...
     start

@@ -59,8 +59,9 @@ class HiddenMarkovModel(HiddenStateModel):
     initial
         P(x_1), before anything is observed: numbers, or a mapping from states.
     transition
-        P(x_t | x_t-1): a row for each state before; an array, or a mapping from states to rows. With
-        `transition_input` there are axes for the inputs' states in front.
+        P(x_t | x_t-1): a row for each state before; an array, a mapping from states to rows, or a diagram as text, such
+        as "rain -> rain: 0.7; rain -> dry: 0.3; dry -> dry: 1". With `transition_input` there are axes for the inputs'
+        states in front.
     emission
         What the states let us see: a table with a row of symbols for each state; an emission such as
         `GaussianEmission`; a CPD with the state as a parent; or a mapping from columns to these, for several columns
@@ -293,6 +294,8 @@ class HiddenMarkovModel(HiddenStateModel):
         >>> hmm = HiddenMarkovModel([1, 0], [[0.9, 0.1], [0, 1]], [[1, 0], [0, 1]], states=["up", "down"])
         >>> hmm.to_markov_chain().diagram()
         {'up': {'up': 0.9, 'down': 0.1}, 'down': {'down': 1.0}}
+        >>> hmm.to_markov_chain().to_text()
+        'up -> up: 0.9; up -> down: 0.1; down -> down: 1.0'
         """
         if self.transition_inputs:
             raise NotSupported("Transitions depend on inputs: there is a chain for each of their states.")

@@ -10,6 +10,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import InvalidModel, UnknownState, counted
+from plausible.inference.markov_chains.state_diagram import parse_diagram
 from plausible.models.sequences.cpd_emission_rows import LAG
 from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.emissions import OBSERVATION, CategoricalEmission, Emission, ProductEmission
@@ -21,10 +22,11 @@ def read_chain(
     initial: Any, transition: Any, states: Iterable[State] | int | None, name: str, inputs: tuple[Variable, ...]
 ) -> tuple[Variable, Floats, Floats]:
     """The state variable, and both distributions of it."""
-    if states is None and isinstance(initial, Mapping):
-        states = list(initial)
-    if states is None and isinstance(transition, Mapping) and not inputs:
-        states = list(transition)
+    if isinstance(transition, str):
+        transition = parse_diagram(transition)
+    named = [part for part in (initial, None if inputs else transition) if isinstance(part, Mapping)]
+    if states is None and named:
+        states = list(dict.fromkeys(each for part in named for each in part))
     count = np.shape(initial)[-1] if np.ndim(initial) else 0
     if states is None and not count:
         raise InvalidModel("initial= is the distribution of the first state: a number for each state.")
