@@ -155,7 +155,14 @@ class Desk:
 
     def table(self, number: str) -> Table:
         """The table that pages know by this number."""
+        return self._named_table(number)[1]
+
+    def table_name(self, number: str) -> str:
+        """What the file of a table is called."""
+        return self._named_table(number)[0]
+
+    def _named_table(self, number: str) -> tuple[str, Table]:
         with self._lock:
             if number not in self._tables:
                 raise NotOpen("These rows are no longer open: drop their file again.")
-            return self._tables[number][1]
+            return self._tables[number]

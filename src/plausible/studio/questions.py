@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from plausible.studio import deciding, editing, files, seeing, why
+from plausible.studio import deciding, editing, files, learning, seeing, why
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 
@@ -32,6 +32,9 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "solution": Question(deciding.solution),
     "observations": Question(deciding.observations),
     "tree": Question(deciding.tree),
+    "rows": Question(learning.rows),
+    "check": Question(learning.check),
+    "comparison": Question(learning.comparison),
     "formats": Question(files.formats),
     "save": Question(files.save),
 }

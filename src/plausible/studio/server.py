@@ -6,17 +6,17 @@ import json
 import socket
 import webbrowser
 from asyncio import CancelledError, wrap_future
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from importlib import resources
 from secrets import token_urlsafe
-from threading import Timer
+from threading import Event, Timer
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from plausible.base.records import to_plain
@@ -25,7 +25,9 @@ from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 from plausible.studio.files import opened, opened_rows
 from plausible.studio.guard import Guard
+from plausible.studio.learning import RUNS
 from plausible.studio.questions import QUESTIONS
+from plausible.studio.runs import told_as_it_goes
 from plausible.studio.seeing import told_of
 from plausible.studio.workers import Worker
 
@@ -46,6 +48,7 @@ class Studio:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self._files = Worker()  # reads files and answers what is asked of no model
+        self._stops: dict[str, Event] = {}  # of what runs, by the names that pages gave
 
     def routes(self) -> list[Route]:
         """Address -> what answers there."""
@@ -54,6 +57,8 @@ class Studio:
             Route("/ask", self.ask, methods=["POST"]),
             Route("/open", self.open, methods=["POST"]),
             Route("/rows", self.rows, methods=["POST"]),
+            Route("/run", self.run, methods=["POST"]),
+            Route("/stop", self.stop, methods=["POST"]),
         ]
 
     async def ask(self, request: Request) -> Response:
@@ -79,6 +84,33 @@ class Studio:
         """Open a file of rows, which is the body; its name is in the address."""
         data, name = await body_within(request, MOST_IN_ROWS), request.query_params.get("name", "")
         return await _answered(self._files, lambda: {"table": opened_rows(self.desk, data, name)})
+
+    async def run(self, request: Request) -> Response:
+        """Do some work that takes its time, with news on the way, as server-sent events."""
+        asked = Asked(_object(await body_within(request, MOST_ASKED)))
+        try:
+            name, run = asked.text("question"), asked.text("run")
+            if name not in RUNS:
+                raise InvalidArgument(f"{name!r} is no work that this server knows.")
+        except PlausibleError as error:
+            return _refused(error)
+        stop = self._stops[run] = Event()
+
+        async def events() -> AsyncIterator[str]:
+            try:
+                async for event in told_as_it_goes(lambda tell: RUNS[name](self.desk, asked, tell), stop):
+                    yield event
+            finally:
+                self._stops.pop(run, None)
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    async def stop(self, request: Request) -> Response:
+        """End some work early: its answer is the best so far."""
+        run = _object(await body_within(request, MOST_ASKED)).get("run")
+        if isinstance(run, str) and run in self._stops:
+            self._stops[run].set()
+        return JSONResponse({"answer": {}})
 
 
 async def _answered(worker: Worker, work: Callable[[], Any], kind: Any = None) -> Response:

@@ -3,6 +3,7 @@
 import type { Component } from "svelte";
 import Decide from "./panels/Decide.svelte";
 import Edit from "./panels/Edit.svelte";
+import Learn from "./panels/Learn.svelte";
 import Separation from "./panels/Separation.svelte";
 import type { Outline, Session } from "./session.svelte";
 
@@ -10,7 +11,7 @@ export interface Panel {
   name: string;
   /** What it is for, in a few words. */
   title: string;
-  fits: (outline: Outline) => boolean;
+  fits: (outline: Outline | null) => boolean;
   view: Component<{ session: Session }>;
 }
 
@@ -18,19 +19,25 @@ export const PANELS: Panel[] = [
   {
     name: "Decide",
     title: "what to do, and what would be worth knowing before",
-    fits: (outline) => outline.kind === "diagram",
+    fits: (outline) => outline?.kind === "diagram",
     view: Decide,
   },
   {
     name: "Separation",
     title: "which variables tell something about which, and what blocks the ways between them",
-    fits: (outline) => outline.kind !== "markov",
+    fits: (outline) => outline !== null && outline.kind !== "markov",
     view: Separation,
   },
   {
     name: "Edit",
     title: "change variables, states, arcs and tables",
-    fits: (outline) => outline.kind === "network",
+    fits: (outline) => outline?.kind === "network",
     view: Edit,
+  },
+  {
+    name: "Learn",
+    title: "learn a graph and its numbers from rows, and check them",
+    fits: (outline) => outline?.kind !== "diagram",
+    view: Learn,
   },
 ];

@@ -50,7 +50,25 @@ export class Session implements Client {
   /** What the scene at hand shows. */
   private seen = "";
 
+  /** The rows that were dropped last, by the number that the server knows them by. */
+  rows = $state.raw<{ table: string; name: string } | null>(null);
+  /** The panel that is open. */
+  panel = $state<string | null>(null);
+
   constructor(readonly server: Server) {}
+
+  /** A file of rows, or of a model, by its ending. */
+  async openFile(file: File): Promise<void> {
+    if (/\.(csv|tsv|parquet|arrow|feather)$/i.test(file.name)) {
+      const rows = await this.told(() => this.server.send<{ table: string }>("rows", file));
+      if (!rows) return;
+      this.rows = { table: rows.table, name: file.name };
+      this.panel = "Learn";
+      return;
+    }
+    const outline = await this.told(() => this.server.send<Outline>("open", file));
+    if (outline) await this.open(outline);
+  }
 
   get canUndo(): boolean {
     return this.past.length > 0;
