@@ -29,7 +29,7 @@ class DrawnStates:
     states: Ints  # (rows, variables): the positions of their states
     #: So many independent rows would be worth as much; rows of chains resemble each other, resampled ones repeat.
     effective_size: float
-    info: QueryInfo  # How they were drawn; `iterations` counts what was drawn to get them
+    info: QueryInfo  # How they were drawn; `num_steps` counts what was drawn to get them
 
     @property
     def columns(self) -> dict[str, Ints]:

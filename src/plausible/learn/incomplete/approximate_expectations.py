@@ -394,11 +394,7 @@ def _run(asked: _Asked, place: int, before: Floats | None, sweeps: int | None) -
             raise ImpossibleEvidence.outright()
         if before is None:
             return problem, engine.run(problem).state
-        state = replace(engine.init(problem), beliefs=before)
-        for _ in range(sweeps or engine.max_steps):
-            state = engine.step(problem, state)
-            if state.converged:
-                break
+        limited = engine if sweeps is None else replace(engine, max_steps=sweeps)
+        return problem, limited.run(problem, replace(engine.init(problem), beliefs=before)).state
     except ImpossibleEvidence:
         raise asked.impossible(place) from None
-    return problem, state

@@ -152,7 +152,7 @@ class ChoiceModel(Result):
     covariance: Floats  # Of all these numbers, row by row: the inverse curvature at the mode (Laplace)
     log_likelihood: float  # Of the choices, at the mode
     log_evidence: float  # The logarithm of their marginal likelihood, by Laplace's approximation
-    iterations: int  # Newton's steps
+    num_steps: int  # Of Newton's method
     converged: bool  # Whether the last one changed nothing worth mentioning
 
     def user(self, background: npt.ArrayLike | None = None) -> UserUtility:
