@@ -68,7 +68,7 @@ class _LookUps(NamedTuple):
         return np.asarray(found, dtype=np.float64)
 
 
-class StateBeliefs(NamedTuple):
+class RowBeliefs(NamedTuple):
     """What rows tell of the joint states of what they hide."""
 
     log_totals: Floats  # log P(row) of each row; -inf for an impossible one
@@ -102,7 +102,7 @@ class HiddenColumns:
         looks = [_LookUps.of(one, other, len(rows)) for one, other in zip(columns, places, strict=True) if one]
         return cls(hidden, states, tuple(looks))
 
-    def answer(self, tables: Floats) -> StateBeliefs:
+    def answer(self, tables: Floats) -> RowBeliefs:
         """The beliefs of all rows, from the tables of all cliques, one after the other."""
         logs = np.zeros((1, 1))
         for look in self.look_ups:
@@ -112,14 +112,14 @@ class HiddenColumns:
         sums = shares.sum(axis=1, keepdims=True)
         shares /= np.where(sums > 0.0, sums, 1.0)
         with np.errstate(divide="ignore"):
-            return StateBeliefs((top + np.log(sums))[:, 0], shares)
+            return RowBeliefs((top + np.log(sums))[:, 0], shares)
 
     def marginals(self, shares: Floats, target: int, num_states: int) -> Floats:
         """The beliefs in one hidden variable: (rows, its states)."""
         of_target = self.states[np.searchsorted(self.hidden, target)]
         return np.asarray(shares @ np.eye(num_states)[of_target])
 
-    def totals(self, answers: StateBeliefs, weights: Floats, size: int) -> Floats:
+    def totals(self, answers: RowBeliefs, weights: Floats, size: int) -> Floats:
         """The weighted sum over rows of the beliefs of all cliques, laid out as the tables are."""
         counted = np.where(answers.log_totals > -np.inf, weights, 0.0)[:, None]
         weighted = answers.shares * counted
