@@ -205,6 +205,8 @@ class TooLarge(PlausibleError, MemoryError):
     is_general: bool = False
     #: Whether time would allow it, so that only memory is short.
     lacks_memory_only: bool = False
+    #: About how many seconds it would take, where that is known and memory would allow it.
+    seconds: float | None = None
 
 
 class MissingFile(PlausibleError, FileNotFoundError):

@@ -177,14 +177,14 @@ def test_findings_go_to_the_page_and_back():
     for state in states:
         told = json.loads(json.dumps(to_page(subject, {"X": state})))
         assert told == {"X": [states.index(state)]}
-        assert from_page(subject, told, {}) == {"X": state}
-    assert from_page(subject, to_page(subject, {"X": ["yes", False]}), {}) == {"X": ["yes", False]}
+        assert from_page(subject, told) == {"X": state}
+    assert from_page(subject, to_page(subject, {"X": ["yes", False]})) == {"X": ["yes", False]}
     soft = {"X": pb.likelihood([1, 2, 3, 4]), "y": 2}
     told = json.loads(json.dumps(to_page(subject, soft)))
     assert told["y"] == 2.0
-    assert from_page(subject, told, soft) == soft
+    assert from_page(subject, told) == soft
     with pytest.raises(UnknownVariable):
-        from_page(subject, {"Z": [0]}, {})
+        from_page(subject, {"Z": [0]})
 
 
 def test_what_is_no_finding_is_refused():

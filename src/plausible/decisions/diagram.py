@@ -291,6 +291,10 @@ class Diagram(Frozen, Hinted):
         utilities = [utility for other, utility in self._utilities.items() if other != name]
         return type(self)(chance, decisions, utilities, self.notes)
 
+    def with_notes(self, notes: Notes) -> Self:
+        """Return this diagram with other notes."""
+        return type(self)(self._chance.values(), self._decisions.values(), self._utilities.values(), notes)
+
     # --- as a value ---
 
     def __eq__(self, other: object) -> bool:

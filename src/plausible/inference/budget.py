@@ -49,7 +49,11 @@ def advised(error: TooLarge, remedies: Iterable[Remedy]) -> TooLarge:
     if not error.is_general:
         return error
     fitting = [remedy for remedy in remedies if error.lacks_memory_only or not remedy.costs_time]
-    return refusal(*error.args, remedies=fitting, lacks_memory_only=error.lacks_memory_only) if fitting else error
+    if not fitting:
+        return error
+    advised = refusal(*error.args, remedies=fitting, lacks_memory_only=error.lacks_memory_only)
+    advised.seconds = error.seconds
+    return advised
 
 
 def refusal(*reason: Piece, remedies: Iterable[Remedy] = (RAISE_BUDGET,), lacks_memory_only: bool = False) -> TooLarge:
@@ -105,6 +109,7 @@ class Budget:
                 f"{num_bytes / 2**30:.2g} GiB; the budget is {self.seconds:g} s and {self.bytes / 2**30:.3g} GiB.",
             )
             error.lacks_memory_only = seconds <= self.seconds
+            error.seconds = seconds if num_bytes <= self.bytes else None
             raise error
 
     @property

@@ -16,6 +16,12 @@ from plausible.plotting.layout import Layout
 _ASIDE, _BELOW = 30.0, 44.0
 #: Places that need more than so many times the area of the boxes are not kept.
 _MOST_AREA = 60.0
+#: Places that lie further apart than so many times what boxes need are brought nearer.
+_MOST_APART = 4.0
+#: What rounded places may lack of the room that boxes need, as a share.
+_ROUNDING = 0.002
+#: What is too little to overlap by: places are rounded to less.
+_SLACK = 0.06
 #: Points of a curve that are looked at, and the bends that are tried, in the order of trying.
 _SAMPLES = np.linspace(0.0, 1.0, 41)
 _BENDS = [0.0, *(sign * size for size in range(24, 480, 24) for sign in (1.0, -1.0))]
@@ -24,21 +30,42 @@ _PARALLEL, _CLEAR = 22.0, 5.0
 
 
 def kept(sizes: Sequence[Size], places: Sequence[tuple[float, float]]) -> Floats | None:
-    """The places, scaled by the one number that frees all boxes of each other; None where that is out of proportion."""
+    """The places as they are, or scaled by one number where boxes would overlap or lie far apart.
+
+    None where the number that frees all boxes of each other is out of proportion.
+    """
     points = np.array(places, dtype=float).reshape(-1, 2)
     boxes = np.array([size[:2] for size in sizes]).reshape(-1, 2)
     first, second = np.triu_indices(len(points), 1)
     needed = (boxes[first] + boxes[second]) / 2 + (_ASIDE, _BELOW)
     apart = np.abs(points[first] - points[second])
     with np.errstate(divide="ignore"):
-        scale = (needed / apart).min(axis=1).max(initial=0.0)
+        scale = float((needed / apart).min(axis=1).max(initial=0.0))
     if not np.isfinite(scale) or not np.isfinite(points).all():
         return None
-    scale = scale or 1.0
+    if scale < 1.0 + _ROUNDING:
+        scale = min(1.0, _MOST_APART * scale) or 1.0
     extent = np.ptp(points * scale, axis=0) + boxes.max(axis=0)
     if extent.prod() > _MOST_AREA * boxes.prod(axis=1).sum():
         return None
     return np.round(points * scale, 1)
+
+
+def free_place(sizes: Sequence[Size], places: Floats, box: int, wanted: tuple[float, float]) -> tuple[float, float]:
+    """The place nearest to where a box is wanted at which it leaves all others their room."""
+    extents = np.array([size[:2] for size in sizes]).reshape(-1, 2)
+    others = np.arange(len(sizes)) != box
+    reach = (extents[others] + extents[box]) / 2 + (_ASIDE, _BELOW)
+    low, high = places[others] - reach, places[others] + reach
+    # The nearest free point is the one wanted, or lies on edges of what is not free, in line with it or where two meet.
+    columns, rows = (np.unique([wanted[axis], *low[:, axis], *high[:, axis]]) for axis in (0, 1))
+    points = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
+    taken = np.zeros(len(points), dtype=bool)
+    for least, most in zip(low + _SLACK, high - _SLACK, strict=True):
+        taken |= ((points > least) & (points < most)).all(axis=1)
+    free = points[~taken]
+    nearest = free[np.lexsort((free[:, 0], free[:, 1], np.hypot(*(free - wanted).T).round(6)))[0]]
+    return round(float(nearest[0]), 1), round(float(nearest[1]), 1)
 
 
 def lay_out_at(centres: Floats, sizes: Sequence[Size], links: Sequence[Link]) -> Layout:

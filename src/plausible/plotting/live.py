@@ -29,6 +29,7 @@ class Answer:
     beliefs: Mapping[str, Factor]
     message: str
     data: dict[str, Any]  # The same as a page shows it
+    problem: PlausibleError | None = None
 
 
 @dataclass(slots=True)
@@ -48,20 +49,21 @@ class Live:
         except PlausibleError as error:
             nothing: dict[str, Any] = {"beliefs": {}, "lines": {}, "facts": []}
             data |= nothing | {"message": str(error), "problem": type(error).__name__}
-            return Answer({}, str(error), data)
+            return Answer({}, str(error), data, error)
 
     def _told(self, evidence: Mapping[str, Any], do: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Factor]]:
         question = {"evidence": evidence, **({"do": do} if do else {})}
         now = beliefs_of(self.subject.model, list(self.scene.names), question, self.subject.options)
         before = self._prior(evidence) if evidence or do else None
         lines = {name: _spreads(name, now, before) for name in self.scene.names if name in now.numbers}
-        facts = [*self._facts(evidence, do), *_caveats(now.states)]
+        facts = [*evidence_facts(self.subject, evidence, do), *_caveats(now.states)]
         if self.subject.utilities:
             worth = self._worth(question)
             lines |= {name: [format_number(worth[name])] for name in self.scene.utilities}
             facts.append(f"Expected utility {format_number(sum(worth.values()))}")
         beliefs = {name: _belief(name, factor, before) for name, factor in now.states.items()}
-        return {"beliefs": beliefs, "lines": lines, "facts": facts}, now.states
+        is_approximate = bool(_caveats(now.states))
+        return {"beliefs": beliefs, "lines": lines, "facts": facts, "isApproximate": is_approximate}, now.states
 
     def _prior(self, evidence: Mapping[str, Any]) -> Beliefs | None:
         """What is believed without findings, but for those on inputs; None where that can't be told."""
@@ -75,28 +77,28 @@ class Live:
             self._before = given, before
         return self._before[1]
 
-    def _facts(self, evidence: Mapping[str, Any], do: Mapping[str, Any]) -> list[str]:
-        model = self.subject.model
-        found = [name for name in evidence if name not in model.inputs]
-        if not found:
-            return []
-        try:
-            probability = math.exp(
-                model.log_probability(evidence, **({"do": do} if do else {}), **self.subject.options)
-            )
-        except NotSupported:  # a belief to establish has no probability
-            return []
-        if any(model.variables[name].is_continuous for name in found):
-            return [f"density of the evidence {probability:.3g}"]
-        shown = percentage(probability) if probability >= 0.0005 else f"{probability:.3g}"
-        return [f"P(evidence{' | do' if do else ''}) = {shown}"]
-
     def _worth(self, question: Mapping[str, Any]) -> dict[str, float]:
         """Utility -> what is expected of it."""
         model, budget = self.subject.model, {"budget": self.subject.options["budget"]}
         return {
             name: model.expectation(factor, **question, **budget) for name, factor in self.subject.utilities.items()
         }
+
+
+def evidence_facts(subject: Subject, evidence: Mapping[str, Any], do: Mapping[str, Any]) -> list[str]:
+    """The probability of the evidence, or its density, where there is some that has one."""
+    model = subject.model
+    found = [name for name in evidence if name not in model.inputs]
+    if not found:
+        return []
+    try:
+        probability = math.exp(model.log_probability(evidence, **({"do": do} if do else {}), **subject.options))
+    except NotSupported:  # a belief to establish has no probability
+        return []
+    if any(model.variables[name].is_continuous for name in found):
+        return [f"density of the evidence {probability:.3g}"]
+    shown = percentage(probability) if probability >= 0.0005 else f"{probability:.3g}"
+    return [f"P(evidence{' | do' if do else ''}) = {shown}"]
 
 
 def _caveats(states: Mapping[str, Factor]) -> list[str]:
@@ -189,13 +191,17 @@ def _listed(
     for name, finding in evidence.items():
         variable = variables[name]
         is_hard = variable.is_continuous or variable.has_state(finding)
-        text = f"{one_line(name)} {_relation(variable, finding)}"
-        told.append({"name": name, "kind": "seen" if is_hard else "soft", "text": text})
+        kind = "seen" if is_hard else "soft"
+        told.append({"name": name, "kind": kind, "text": finding_words(variable, finding)})
     return told
 
 
+def finding_words(variable: Variable, finding: Any) -> str:
+    """What a finding says of its variable: `fever = yes`, `fever ≠ no`, `fever = low or high`."""
+    return f"{one_line(variable.name)} {_relation(variable, finding)}"
+
+
 def _relation(variable: Variable, finding: Any) -> str:
-    """What a finding says of its variable: `= yes`, `≠ no`, `= low or high`."""
     if not variable.is_continuous and not variable.has_state(finding) and _is_several(finding):
         others = [state for state in variable.states if state not in finding]
         if len(others) == 1 and variable.num_states > 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from plausible.studio import deciding, editing, files, learning, seeing, why
+from plausible.studio import cases, deciding, editing, files, findings, learning, places, seeing, why
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 
@@ -26,6 +26,14 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "scene": Question(seeing.scene),
     "beliefs": Question(seeing.beliefs),
     "picture": Question(seeing.picture),
+    "move": Question(places.move, is_newest_only=False),
+    "tidy": Question(places.tidy, is_newest_only=False),
+    "agreement": Question(findings.agreement),
+    "impact": Question(findings.impact),
+    "explanations": Question(findings.explanations),
+    "compare-cases": Question(cases.compare),
+    "write-cases": Question(cases.write_cases),
+    "read-cases": Question(cases.read_cases),
     "separation": Question(why.separation),
     "family": Question(editing.family),
     "edit": Question(editing.edit, is_newest_only=False),

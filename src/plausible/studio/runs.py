@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from plausible.base.records import to_plain
 from plausible.errors import PlausibleError
+from plausible.studio.problems import problem_of
 
 #: News come no more often than this, in seconds.
 _PAUSE = 0.1
@@ -42,7 +43,7 @@ async def told_as_it_goes(work: Callable[[Tell], Any], stop: Event) -> AsyncIter
         try:
             put({"answer": to_plain(work(tell))})
         except PlausibleError as error:
-            put({"error": {"message": str(error), "kind": type(error).__name__}})
+            put({"error": problem_of(error)})
         except BaseException:  # noqa: BLE001 - the page gets no traceback, and the server lives
             put({"error": {"message": "Something went wrong here that should not.", "kind": "Fault"}})
 

@@ -9,10 +9,12 @@ from plausible.base.records import one_line
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import InvalidArgument
 from plausible.models import BayesianNetwork
-from plausible.plotting.live import from_page
+from plausible.plotting.live import Live, from_page
+from plausible.plotting.models import places_of
 from plausible.plotting.scenes import MOST_LISTED, Subject, picture_of_subject
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk, Version
+from plausible.studio.problems import problem_of
 
 
 def outline(desk: Desk, asked: Asked) -> dict[str, Any]:
@@ -37,6 +39,8 @@ def told_of(version: Version) -> dict[str, Any]:
         "description": getattr(notes, "description", "") or "",
         "kind": kind_of(version),
         "numSteps": version.num_steps,
+        "canBePlaced": hasattr(model, "with_notes"),
+        "isPlaced": bool(places_of(model)),
         "variables": [_variable(shown, name) for name in shown.variables],
         "decisions": list(model.decisions) if isinstance(model, InfluenceDiagram) else [],
         "utilities": [str(name) for name in model.utility_factors] if isinstance(model, InfluenceDiagram) else [],
@@ -69,15 +73,28 @@ def scene(desk: Desk, asked: Asked) -> dict[str, Any]:
     subject = version.subject(effort)
     evidence, do = findings_in(asked, subject)
     live = version.live(_focus(asked), (*do, *evidence), effort)
-    return {"scene": live.scene.data, "answer": live.answer(evidence, do).data}
+    return {"scene": live.scene.data, "answer": _answer(live, evidence, do)}
 
 
 def beliefs(desk: Desk, asked: Asked) -> dict[str, Any]:
     """What is believed of all that the scene has room for."""
     version, effort = desk.version(asked.text("model")), asked.text("effort", "quick")
     evidence, do = findings_in(asked, version.subject(effort))
-    live = version.live(_focus(asked), tuple(asked.texts("around", [])), effort)
-    return {"answer": live.answer(evidence, do).data}
+    return {"answer": _answer(live_at(version, asked), evidence, do)}
+
+
+def live_at(version: Version, asked: Asked) -> Live:
+    """The scene that a page shows: by its focus, and what was around it when it was laid out."""
+    return version.live(_focus(asked), tuple(asked.texts("around", [])), asked.text("effort", "quick"))
+
+
+def _answer(live: Live, evidence: dict[str, Any], do: dict[str, Any]) -> dict[str, Any]:
+    """What is believed, or what stands against it, in words of pages."""
+    answer = live.answer(evidence, do)
+    if answer.problem is None:
+        return answer.data
+    told = problem_of(answer.problem)
+    return {**answer.data, "message": told["message"], "seconds": told.get("seconds")}
 
 
 def picture(desk: Desk, asked: Asked) -> dict[str, Any]:

@@ -20,12 +20,13 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from plausible.base.records import to_plain
-from plausible.errors import CyclicGraph, InvalidArgument, PlausibleError
+from plausible.errors import InvalidArgument, PlausibleError
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 from plausible.studio.files import opened, opened_rows
 from plausible.studio.guard import Guard
 from plausible.studio.learning import RUNS
+from plausible.studio.problems import problem_of
 from plausible.studio.questions import QUESTIONS
 from plausible.studio.runs import told_as_it_goes
 from plausible.studio.seeing import told_of
@@ -130,10 +131,7 @@ async def _answered(worker: Worker, work: Callable[[], Any], kind: Any = None) -
 
 
 def _refused(error: PlausibleError) -> Response:
-    told: dict[str, Any] = {"message": str(error), "kind": type(error).__name__}
-    if isinstance(error, CyclicGraph):
-        told["cycle"] = [str(node) for node in error.cycle]
-    return JSONResponse({"error": told}, 422)
+    return JSONResponse({"error": problem_of(error)}, 422)
 
 
 async def body_within(request: Request, limit: int) -> bytes:
