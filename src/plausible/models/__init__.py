@@ -35,6 +35,7 @@ from plausible.models.sequences.structural_forms import constant_velocity, local
 from plausible.models.sequences.switching import SwitchingEstimates, SwitchingLinearDynamicalSystem
 from plausible.models.sequences.switching_engines import GPB2, IMM, Exact, RaoBlackwellised
 from plausible.models.sequences.trajectory import Trajectory
+from plausible.models.sequences.window_engine import Window
 
 __all__ = [
     "CNF",
@@ -71,6 +72,7 @@ __all__ = [
     "SwitchingLinearDynamicalSystem",
     "Trajectory",
     "VariableNotes",
+    "Window",
     "boltzmann_machine",
     "canonical_network",
     "chain_rule_network",

@@ -7,7 +7,7 @@ import pytest
 
 import plausible as pb
 from plausible import TableCPD
-from plausible.models import BoyenKoller, ParticleFilter
+from plausible.models import BoyenKoller, ParticleFilter, Window
 from slice_oracle import random_tables
 
 
@@ -173,3 +173,70 @@ def test_particles_tell_how_many_of_equal_weight_they_are_worth():
     assert 450 < seen.attrs["effective_size"] < 550  # those with X = 1
     assert seen.attrs["effective_size"] == pytest.approx(round(seen.attrs["effective_size"]))
     assert model.filter({"Y": [1]})["X"].attrs == {}
+
+
+def _apart(found, exact):
+    return max(np.abs(found[name] - frame).to_numpy().max() for name, frame in exact.items())
+
+
+@pytest.mark.parametrize("lags", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_windows_as_long_as_the_sequence_are_exact_and_those_of_one_slice_project(seed, lags):
+    """Nothing is forgotten inside of a window; with one slice all is, as where all clusters are single variables."""
+    model = random_tables(np.random.default_rng(seed), lags=lags, num_variables=2, zeros=0.0).model()
+    rows = {"X0": [0, None, {0}, 1, pb.likelihood([0.2, 0.7, *[0.3] * (model.variables["X0"].num_states - 2)]), 1]}
+    for question in (model.filter, model.smooth):
+        assert _apart(question(rows, engine=Window(6)), question(rows)) < 1e-12
+    if lags == 1:  # else BoyenKoller goes on learning of slices that it looks back on
+        assert _apart(model.filter(rows, engine=Window(1)), model.filter(rows, engine=BoyenKoller())) < 1e-12
+
+
+def test_longer_windows_forget_less_and_take_any_engine():
+    """Errors fall with the length; loopy messages answer windows, too; what is set stays set."""
+    _, _, model = _coupled(np.random.default_rng(2))
+    rows = {"a": [0, 1, None, 1, 0, 0, 1], "b": [1, 0, 1, 1, None, 0, 0]}
+    exact, behind = model.filter(rows), model.smooth(rows)
+    errors = [_apart(model.filter(rows, engine=Window(length)), exact) for length in (1, 3, 5)]
+    assert errors[0] > errors[1] > errors[2] > 0
+    lags = [_apart(model.smooth(rows, engine=Window(length)), behind) for length in (1, 3, 5)]
+    assert lags[0] > lags[1] > lags[2]
+    loopy = model.filter(rows, engine=Window(3, pb.LoopyBP()))
+    assert _apart(loopy, exact) < 0.1
+    for do in ({"A": 1}, {"A[2]": 1}):
+        assert _apart(model.smooth(rows, do=do, engine=Window(7)), model.smooth(rows, do=do)) < 1e-12
+
+
+def test_windows_take_hidden_numbers_beside_hidden_states():
+    """As particles do, within their errors; where all is Gaussian a window of all steps is exact."""
+    moved = pb.ConditionalGaussianCPD("x", [-1.0, 1.0], {"x[-1]": [0.5, 0.8]}, [0.3, 0.3], ["s", "x[-1]"])
+    model = pb.DynamicBayesianNetwork(
+        [TableCPD("s", [0.5, 0.5]), pb.LinearGaussianCPD("x", 0.0)],
+        [TableCPD("s", [[0.9, 0.1], [0.1, 0.9]], ["s[-1]"]), moved, pb.LinearGaussianCPD("y", 0.0, {"x": 1.0}, 0.4)],
+    )
+    rows = model.sample(10, seed=1)[["y"]]
+    rows.loc[4] = np.nan
+    drawn = model.smooth(rows, engine=ParticleFilter(5000, num_trajectories=1000, seed=0))
+    found = model.smooth(rows, engine=Window(4))
+    assert np.abs(found["s"] - drawn["s"]).to_numpy().max() < 0.06
+    assert np.abs(found["x"] - drawn["x"]).to_numpy().max() < 0.1
+    ahead, guess = (model.forecast(rows, 2, engine=each)["y"] for each in (Window(3), ParticleFilter(5000, seed=0)))
+    np.testing.assert_allclose(ahead["mean"], guess["mean"], atol=0.1)
+    walk = pb.DynamicBayesianNetwork(
+        [pb.LinearGaussianCPD("x", 0.0)],
+        [pb.LinearGaussianCPD("x", 0.2, {"x[-1]": 0.9}, 0.5), pb.LinearGaussianCPD("y", 0.0, {"x": 1.0})],
+    )
+    seen = {"y": [0.5, None, 2.0, 1.0]}
+    np.testing.assert_allclose(walk.smooth(seen, engine=Window(4))["x"], walk.smooth(seen)["x"], atol=1e-9)
+    set_once = walk.smooth(seen, do={"x[1]": 3.0}, engine=Window(4))["x"]
+    assert set_once.iloc[1].tolist() == [3.0, 0.0]
+    told = 2.9 / 0.5 + 2.0 + 0.9 * 0.8 / 1.5  # by the step before, by what is seen of it, and by the step after
+    assert set_once["mean"][2] == pytest.approx(told / (1 / 0.5 + 1.0 + 0.81 / 1.5))
+
+
+def test_a_window_tells_the_row_that_is_impossible():
+    """The engine's error names a variable of its network; that of the question names the row."""
+    stuck = pb.DynamicBayesianNetwork([TableCPD("X", [1.0, 0.0])], [TableCPD("X", np.eye(2), parents=["X[-1]"])])
+    with pytest.raises(pb.errors.ImpossibleEvidence, match="row 1"):
+        stuck.filter({"X": [0, 1]}, engine=Window(2))
+    with pytest.raises(pb.errors.InvalidArgument, match="length=0"):
+        Window(0)

@@ -230,8 +230,8 @@ class StepEvidence:
         name, lag = lagged(text)
         raise NotSupported(
             f"{name!r} is continuous and not observed in {self.sequences.where(int(steps[0]) - lag)}, and others "
-            "depend on it: exact answers need its value. engine=ParticleFilter() draws it; a LinearDynamicalSystem has "
-            "exact answers where all is Gaussian."
+            "depend on it: exact answers need its value, unless all is linear Gaussian and looks back one step. "
+            "engine=ParticleFilter() draws it, engine=Window() takes what is known of it as Gaussian."
         )
 
 

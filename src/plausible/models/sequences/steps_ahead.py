@@ -90,8 +90,8 @@ class NumberAhead:
         ):
             raise NotSupported(
                 f"{variable.name!r} depends on {list(cpd.parent_names)} by a {type(cpd).__name__}: forecasts are of "
-                "Gaussians whose parents have states. Ask the network of all steps for its moments: "
-                f'model.unroll(T).moments("{variable.name}[t]", evidence).'
+                "Gaussians whose parents have states. engine=ParticleFilter() draws it, engine=Window() takes what is "
+                "known of it as Gaussian."
             )
         names = cpd.discrete_names if isinstance(cpd, ConditionalGaussianCPD) else ()
         numbers = (np.array(part, dtype=np.float64).reshape(-1) for part in (cpd.intercept, cpd.variance))
