@@ -17,9 +17,12 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.variables import Variable
 
 Answer = TypeVar("Answer")
+Made = TypeVar("Made")
 
 #: A piece has about so many cells, but not more rows than the limit.
 _CELLS_OF_PIECE, _ROWS_OF_PIECE = 2**26, 2**20
+#: What a piece that was made of another one takes, with its sets of rows, in bytes for each of that one's.
+_BYTES_OF_DERIVED = 2
 
 
 class Facts(NamedTuple):
@@ -86,6 +89,19 @@ class Piece:
             self.kept[name], self._bytes[name] = value, num_bytes
             self.room -= num_bytes
 
+    def made(self, name: str, key: object, make: Callable[[], Iterable[Made]], num_bytes: float) -> Iterator[Made]:
+        """What is made of the rows, one after the other: as it was kept for an equal key, or made anew and kept."""
+        known = self.kept.get(name)
+        if known is not None and known[0] == key:
+            yield from known[1]
+            return
+        has_room, made = self.room_for(name, num_bytes), list[Made]()
+        for one in make():
+            made += [one] if has_room else []
+            yield one
+        if has_room:
+            self.keep(name, (key, made), num_bytes)
+
     def __sizeof__(self) -> int:
         """How many bytes the rows take: those who keep pieces go by it."""
         return self.table.codes.nbytes + self.table.numbers.nbytes
@@ -137,6 +153,50 @@ class Share(NamedTuple):
         for piece in pieces_of(self.stream, self.stream.parts[0], num_threads):
             piece.first_row += self.first_row
             yield piece
+
+
+class DerivedPartitions(Partitions):
+    """Pieces made of those of other partitions, where these are.
+
+    Parameters
+    ----------
+    source
+        The pieces that there are.
+    name
+        Under which what is made of them is kept.
+    make
+        From the rows of a piece to other ones.
+    variables
+        Those of the rows that are made; by default those of the source.
+    """
+
+    def __init__(
+        self,
+        source: Partitions,
+        name: str,
+        make: Callable[[Table], Table],
+        variables: Mapping[str, Variable] | None = None,
+    ) -> None:
+        self._source, self._name, self._make, self._variables = source, name, make, variables
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        return self._source.variables if self._variables is None else self._variables
+
+    @property
+    def num_bytes(self) -> float:
+        return self._source.num_bytes
+
+    def map(self, work: Callable[[Piece], Answer]) -> Iterator[Answer]:
+        return self._source.map(partial(_on_derived, name=self._name, make=self._make, work=work))
+
+
+def _on_derived(piece: Piece, name: str, make: Callable[[Table], Table], work: Callable[[Piece], Answer]) -> Answer:
+    def derived() -> Iterator[Piece]:
+        yield Piece(piece.statistics.beside(make(piece.table)), piece.first_row)
+
+    (one,) = piece.made(name, None, derived, _BYTES_OF_DERIVED * piece.__sizeof__())
+    return work(one)
 
 
 class StreamPartitions(Partitions):

@@ -15,6 +15,7 @@ from plausible.data.statistics import Request, RequestCost, Stack, Statistics
 from plausible.data.streams import Stream, table_limit
 from plausible.data.table import Table
 from plausible.data.table_statistics import DataLike, TableStatistics
+from plausible.errors import NotSupported
 from plausible.variables import Variable
 
 
@@ -75,6 +76,14 @@ class PartitionedStatistics(Statistics):
         """Name -> how many cells of it are missing."""
         return self._facts.missing
 
+    @property
+    def table(self) -> Table:
+        """Refused: rows come in pieces as they are too many."""
+        raise NotSupported(
+            "This needs rows that are all in memory, and these come in pieces. Give it some of them: a few of the "
+            "files, or a sample."
+        )
+
     def with_variables(self, variables: Mapping[str, Variable]) -> PartitionedStatistics:
         """The same rows, read again where they have other states."""
         known = {name: variable for name, variable in variables.items() if name in self.variables}
@@ -102,7 +111,7 @@ class PartitionedStatistics(Statistics):
         asked = list(requests)
         if not asked:
             return []
-        return reduce(_all_added, self.each(partial(_counts, requests=asked)))
+        return reduce(all_added, self.each(partial(_counts, requests=asked)))
 
     def moments_of(self, requests: Sequence[Request]) -> list[FamilyMoments]:
         """For the family of each request, by its joint states: weight, means and scatter, joined piece by piece."""
@@ -203,7 +212,8 @@ def _moments(piece: Piece, requests: Sequence[Request]) -> list[FamilyMoments]:
     return piece.statistics.moments_of(requests)
 
 
-def _all_added(first: list[list[Stack]], second: list[list[Stack]]) -> list[list[Stack]]:
+def all_added(first: list[list[Stack]], second: list[list[Stack]]) -> list[list[Stack]]:
+    """The sums of two answers to the same requests."""
     return [list(map(_added, a, b)) for a, b in zip(first, second, strict=True)]
 
 

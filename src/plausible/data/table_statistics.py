@@ -251,9 +251,17 @@ class TableStatistics(Statistics):
         return partial(TableStatistics, num_threads=self._num_threads), (self._table,)
 
     @property
+    def has_rows(self) -> bool:
+        return True
+
+    @property
     def table(self) -> Table:
         """The rows."""
         return self._table
+
+    def beside(self, table: Table) -> TableStatistics:
+        """Those of other rows, by as many threads."""
+        return TableStatistics(table, num_threads=self._num_threads)
 
     @property
     def variables(self) -> Mapping[str, Variable]:

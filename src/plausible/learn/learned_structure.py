@@ -12,7 +12,7 @@ from plausible.base.options import Seed, generator_of, read_named_option
 from plausible.base.records import format_roughly, html_of, repr_of_print
 from plausible.data.column_types import warn_of_one_row
 from plausible.data.statistics import Statistics
-from plausible.data.stream_statistics import for_learning
+from plausible.data.stream_statistics import PartitionedStatistics, for_learning
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, counted
@@ -177,7 +177,7 @@ def learn_structure(
     wanted = score or fitting_score(source, "log-likelihood" if name in _BY_LIKELIHOOD else "bic")
     number = int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else int(generator_of(seed).integers(2**62))
     search = StructureSearch(method, options, read_score(wanted), known, start, number, progress, clock)
-    if isinstance(source, Table) and source.missing:
+    if isinstance(source, (Table, PartitionedStatistics)) and source.missing:
         treated = treat_missing(source, search, missing or "sem")
     else:
         statistics = TableStatistics(source) if isinstance(source, Table) else source

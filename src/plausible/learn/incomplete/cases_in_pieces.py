@@ -119,24 +119,18 @@ def _summed(
     add: Callable[[Answer, Answer], Answer],
 ) -> Answer:
     """What some work gives for the stretches of a piece, together."""
-    return reduce(add, map(work, _stretches(piece, variables)))
+    return reduce(add, map(work, stretches(piece, variables)))
 
 
-def _stretches(piece: Piece, variables: Mapping[str, Variable]) -> Iterator[Cases]:
-    """The cases of a piece, some rows at a time: those that were kept, or made anew."""
-    known = piece.kept.get("cases")
-    if known is not None and known[0] == variables:
-        yield from known[1]
-        return
-    num_rows, made = piece.table.num_rows, list[Cases]()
-    size = max(_CELLS_AT_ONCE // max(len(variables), 1), 1)
+def stretches(piece: Piece, variables: Mapping[str, Variable]) -> Iterator[Cases]:
+    """The cases of a piece, some rows at a time."""
+    num_rows = piece.table.num_rows
     num_bytes = num_rows * (_BYTES_OF_CELL * len(variables) + _BYTES_OF_ROW)
-    has_room = piece.room_for("cases", num_bytes)
-    for start in range(0, max(num_rows, 1), size):
-        rows = piece.table if size >= num_rows else piece.table.take(np.arange(start, min(start + size, num_rows)))
-        cases = replace(Cases.of(variables, rows, has_numbers=True), start=piece.first_row + start)
-        if has_room:
-            made.append(cases)
-        yield cases
-    if has_room:
-        piece.keep("cases", (variables, made), num_bytes)
+
+    def made() -> Iterator[Cases]:
+        size = max(_CELLS_AT_ONCE // max(len(variables), 1), 1)
+        for start in range(0, max(num_rows, 1), size):
+            rows = piece.table if size >= num_rows else piece.table.take(np.arange(start, min(start + size, num_rows)))
+            yield replace(Cases.of(variables, rows, has_numbers=True), start=piece.first_row + start)
+
+    return piece.made("cases", variables, made, num_bytes)

@@ -48,7 +48,7 @@ def read_rows(
 
 
 def statistics_in_pieces(
-    data: DataLike, names: Iterable[str], known: Mapping[str, Variable]
+    data: DataLike, names: Iterable[str] | None, known: Mapping[str, Variable]
 ) -> PartitionedStatistics | None:
     """Statistics of rows in pieces, with columns of these names, by states that are known; `None` for other data."""
     if isinstance(data, PartitionedStatistics):
@@ -56,7 +56,7 @@ def statistics_in_pieces(
     stream = large_stream(data)
     if stream is None:
         return None
-    chosen = set(names)
+    chosen = set(stream.names if names is None else names)
     columns = [name for name in stream.names if name in chosen]
     return StreamStatistics(stream.read_with(variables={**stream.given, **known}, columns=columns))
 

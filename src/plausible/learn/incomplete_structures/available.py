@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,7 +15,9 @@ from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Remedy
 from plausible.base.tolerances import SMALLEST
 from plausible.data.moments import Moments
-from plausible.data.statistics import Counts, MomentStatistics, Request, Stack, Statistics, counted_each
+from plausible.data.partitions import DerivedPartitions
+from plausible.data.statistics import MomentStatistics, Request, Stack, Statistics, counted_each
+from plausible.data.stream_statistics import PartitionedStatistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
@@ -35,13 +39,54 @@ def complete_rows(data: TableLike) -> Table:
     2
     """
     table = Table.read(data)
-    is_whole = ~incomplete_rows(table)
-    if table.num_rows and not is_whole.any():
+    whole = _whole(table)
+    _refuse_none(table.num_rows, whole.num_rows)
+    return whole
+
+
+def complete_rows_of(source: Table | PartitionedStatistics) -> Statistics:
+    """The statistics of the rows in which nothing is missing, in pieces where all rows are."""
+    if isinstance(source, Table):
+        return TableStatistics(complete_rows(source))
+    whole = PartitionedStatistics(DerivedPartitions(source.partitions, "complete", _whole))
+    _refuse_none(source.num_rows, whole.num_rows)
+    return whole
+
+
+def _whole(table: Table) -> Table:
+    return table.take(np.flatnonzero(~incomplete_rows(table)))
+
+
+def _refuse_none(num_rows: float, num_complete: float) -> None:
+    if num_rows and not num_complete:
         raise InvalidArgument(
-            f"None of {table.num_rows} rows is complete.",
+            f"None of {num_rows} rows is complete.",
             remedies=[Remedy("complete them by a model: ", Argument("missing", "sem"))],
         )
-    return table.take(np.flatnonzero(is_whole))
+
+
+Family: TypeAlias = tuple[str, tuple[str, ...]]  # (child, parents)
+
+
+class AvailableCounts(NamedTuple):
+    """The counts of a family, made up to all rows, and how much the rows weigh that they are known from."""
+
+    counts: Floats
+    num_complete: float
+
+
+def _pairs(child: str, parents: tuple[str, ...]) -> list[Family]:
+    """The families that stand for one: its pairs in one order of the parents, else a search climbs in circles."""
+    if len(parents) < 2:
+        return [(child, parents)]
+    return [(second, (first,)) for first, second in combinations((*sorted(parents), child), 2)]
+
+
+def _marked(table: Table, variables: Mapping[str, Variable]) -> Table:
+    """The discrete columns, missing cells in a state of their own: the last."""
+    sizes = np.array([variable.num_states - 1 for variable in variables.values()], dtype=table.codes.dtype)
+    codes = np.where(table.codes < 0, sizes[:, None], table.codes)
+    return Table(variables, codes, np.empty((0, table.num_rows)), table.weights, table.interventions)
 
 
 class AvailableStatistics(Statistics):
@@ -60,16 +105,20 @@ class AvailableStatistics(Statistics):
 
     __slots__ = ("_free", "_marked", "_variables")
 
-    def __init__(self, data: TableLike) -> None:
-        table = Table.read(data)
-        self._variables = {name: table.variables[name] for name in table.discrete}
+    def __init__(self, data: TableLike | PartitionedStatistics) -> None:
+        source = data if isinstance(data, PartitionedStatistics) else Table.read(data)
+        self._variables = {name: source.variables[name] for name in source.discrete}
         # the discrete columns, with one state more that stands for a missing cell
         marked = {name: Variable(name, variable.num_states + 1) for name, variable in self._variables.items()}
-        sizes = np.array([variable.num_states for variable in self._variables.values()], dtype=np.int32)
-        codes = np.where(table.codes < 0, sizes[:, None], table.codes).astype(np.int32)
-        numbers, weights = np.empty((0, table.num_rows)), table.row_weights
-        self._marked = TableStatistics(Table(marked, codes, numbers, table.weights, table.interventions))
-        self._free = {name: float(weights[~rows].sum()) for name, rows in table.interventions.items()}
+        self._marked: Statistics
+        if isinstance(source, PartitionedStatistics):
+            pieces = DerivedPartitions(source.partitions, "marked", partial(_marked, variables=marked), marked)
+            self._marked = PartitionedStatistics(pieces)
+        else:
+            self._marked = TableStatistics(_marked(source, marked))
+        set_names = list(self._marked.interventions)
+        alone = self._marked.counts_of([Request(name) for name in set_names])
+        self._free = {name: float(stack.counts.sum()) for name, (stack,) in zip(set_names, alone, strict=True)}
 
     @property
     def variables(self) -> Mapping[str, Variable]:
@@ -79,23 +128,27 @@ class AvailableStatistics(Statistics):
     def total(self) -> float:
         return self._marked.total
 
-    def num_complete(self, child: str, parents: Sequence[str] = ()) -> float:
-        """How much the rows weigh in which a family is complete and the child was not set."""
-        return float(self._observed(child, parents).sum())
-
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
         """How often joint states occur, made up to all rows."""
-        return counted_each(self._counts, requests)
+        families = list(dict.fromkeys(family for request in requests for family in request.families))
+        found = dict(zip(families, self.available_each(families), strict=True))
+        return counted_each(lambda child, parents: found[child, tuple(parents)].counts, requests)
 
-    def _counts(self, child: str, parents: Sequence[str]) -> Counts:
-        counts = self._observed(child, parents)
-        wanted = self._free.get(child, self.total)
-        return counts * (wanted / counts.sum()) if counts.sum() > 0 else np.full(counts.shape, wanted / counts.size)
+    def available_each(self, families: Sequence[Family]) -> list[AvailableCounts]:
+        """The counts of several families, (child, parents) each, and what they are known from; asked for together."""
+        return [
+            self._made_up(child, counts) for (child, _), counts in zip(families, self._observed(families), strict=True)
+        ]
 
-    def _observed(self, child: str, parents: Sequence[str]) -> Floats:
-        marked = self._marked.counts(child, parents)
-        states = tuple(slice(self._variables[name].num_states) for name in (*parents, child))
-        return np.asarray(marked[states], dtype=np.float64)
+    def _made_up(self, child: str, counts: Floats) -> AvailableCounts:
+        wanted, num = self._free.get(child, self.total), float(counts.sum())
+        made_up = counts * (wanted / counts.sum()) if num > 0 else np.full(counts.shape, wanted / counts.size)
+        return AvailableCounts(made_up, num)
+
+    def _observed(self, families: Sequence[Family]) -> list[Floats]:
+        """Of each family the counts of the rows in which it is complete and the child was not set."""
+        answers = self._marked.counts_of([Request(child, parents) for child, parents in families])
+        return [np.asarray(s.counts[0][(slice(-1),) * (s.counts.ndim - 1)], dtype=np.float64) for (s,) in answers]
 
 
 class PairwiseStatistics(AvailableStatistics):
@@ -113,25 +166,24 @@ class PairwiseStatistics(AvailableStatistics):
 
     __slots__ = ()
 
-    def _counts(self, child: str, parents: Sequence[str]) -> Counts:
-        """How often each joint state would occur if pairs were all there is."""
-        if len(parents) < 2:
-            return super()._counts(child, parents)
-        ordered = sorted(parents)  # one order for pairs that do not agree: else a search climbs in circles
-        names = (*ordered, child)
-        wanted, pairs = self._free.get(child, self.total), []
-        for a, b in combinations(range(len(names)), 2):  # those of two parents are scaled to the rows of the child
-            counts = np.asarray(super()._counts(names[b], [names[a]]))
-            pairs.append((a, b, counts * (wanted / counts.sum()) if counts.sum() > 0 else counts))
-        table = fit_to_pairs([self.variables[name].num_states for name in names], pairs)
-        return table.transpose([*(ordered.index(parent) for parent in parents), len(ordered)])
+    def available_each(self, families: Sequence[Family]) -> list[AvailableCounts]:
+        """How often each joint state would occur if pairs were all there is; known from the rows of the rarest pair."""
+        wanted = list(dict.fromkeys(pair for family in families for pair in _pairs(*family)))
+        pairs = dict(zip(wanted, super().available_each(wanted), strict=True))
+        return [self._fitted(child, parents, pairs) for child, parents in families]
 
-    def num_complete(self, child: str, parents: Sequence[str] = ()) -> float:
-        """How much the rows weigh that have the pair of a family that fewest rows have."""
+    def _fitted(self, child: str, parents: Sequence[str], pairs: Mapping[Family, AvailableCounts]) -> AvailableCounts:
         if len(parents) < 2:
-            return super().num_complete(child, parents)
-        pairs = combinations((*sorted(parents), child), 2)
-        return min(super(PairwiseStatistics, self).num_complete(second, [first]) for first, second in pairs)
+            return pairs[child, tuple(parents)]
+        ordered = sorted(parents)
+        names = (*ordered, child)
+        wanted, scaled, fewest = self._free.get(child, self.total), [], math.inf
+        for a, b in combinations(range(len(names)), 2):  # those of two parents are scaled to the rows of the child
+            counts, num = pairs[names[b], (names[a],)]
+            scaled.append((a, b, counts * (wanted / counts.sum()) if counts.sum() > 0 else counts))
+            fewest = min(fewest, num)
+        table = fit_to_pairs([self.variables[name].num_states for name in names], scaled)
+        return AvailableCounts(table.transpose([*(ordered.index(parent) for parent in parents), len(ordered)]), fewest)
 
 
 class _ScaledScores(FamilyScores):
@@ -154,6 +206,36 @@ class _ScaledScores(FamilyScores):
     def names(self) -> Sequence[str]:
         return list(self._variables)
 
+    def families(self, families: Iterable[tuple[str, Iterable[str]]]) -> Floats:
+        """Those that are not known, and all that they are told from, are asked for together."""
+        asked = [(child, frozenset(parents)) for child, parents in families]
+        new, waiting = dict[tuple[str, frozenset[str]], None](), [key for key in asked if key not in self._kept]
+        while waiting:
+            child, parents = waiting.pop()
+            new[child, parents] = None
+            smaller = ((child, parents - {parent}) for parent in parents)
+            waiting += [key for key in smaller if key not in self._kept and key not in new]
+        self._ask([(child, tuple(sorted(parents))) for child, parents in new])
+        return np.array([self.family(child, parents) for child, parents in asked], dtype=np.float64)
+
+    def around(self, requests: Sequence[Request]) -> list[tuple[float, Floats, Floats]]:
+        """All are asked for together."""
+        self.families(
+            family
+            for child, parents, candidates in requests
+            for family in (
+                (child, parents),
+                *((child, (*parents, candidate)) for candidate in candidates or ()),
+                *((child, tuple(other for other in parents if other != gone)) for gone in parents),
+            )
+        )
+        return super().around(requests)
+
+    def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
+        """All are asked for together."""
+        self.families(family for request in requests for family in request.families)
+        return super().extended_each(requests)
+
     def family(self, child: str, parents: Iterable[str]) -> float:
         """The score of a variable with these parents; -inf where its rows allow none."""
         ordered = sorted(parents)
@@ -167,6 +249,9 @@ class _ScaledScores(FamilyScores):
             self._kept[key] = min(gained, default=scale * whole) if np.isfinite(whole) else -np.inf
         return self._kept[key]
 
+    def _ask(self, families: Sequence[Family]) -> None:
+        """Ask for what is needed of several families, sorted parents each, where that can be asked for together."""
+
     @abstractmethod
     def _on_rows(self, child: str, parents: Sequence[str]) -> tuple[Callable[[Sequence[str]], float], float]:
         """The score with some of these parents on the rows of the family, and how often these go into all rows."""
@@ -179,17 +264,25 @@ class SeparateScores(_ScaledScores):
     add up to differences of scores, and a search could climb in circles.
     """
 
-    __slots__ = ("_score", "_statistics")
+    __slots__ = ("_asked", "_score", "_statistics")
 
     def __init__(self, score: Score, statistics: AvailableStatistics) -> None:
         score.on(statistics)  # refuses what it can't score
         super().__init__(statistics.variables)
         self._score, self._statistics = score, statistics
+        self._asked: dict[Family, AvailableCounts] = {}
+
+    def _ask(self, families: Sequence[Family]) -> None:
+        if families:
+            self._asked |= zip(families, self._statistics.available_each(families), strict=True)
 
     def _on_rows(self, child: str, parents: Sequence[str]) -> tuple[Callable[[Sequence[str]], float], float]:
         """By the counts of as many rows as speak for the family, at least one."""
-        counts = self._statistics.counts(child, parents)
-        scale = max(float(counts.sum()) / max(self._statistics.num_complete(child, parents), 1.0), SMALLEST)
+        family = child, tuple(parents)
+        if family not in self._asked:
+            self._ask([family])
+        counts, num_complete = self._asked.pop(family)
+        scale = max(float(counts.sum()) / max(num_complete, 1.0), SMALLEST)
         there = np.asarray(counts / scale)
 
         def score(some: Sequence[str]) -> float:

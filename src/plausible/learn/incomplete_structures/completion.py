@@ -13,19 +13,20 @@ import numpy as np
 
 from plausible.base.options import check_count, check_number
 from plausible.data.sources import columns_of
-from plausible.data.table import Table, TableLike
-from plausible.data.table_statistics import TableStatistics
+from plausible.data.statistics import Statistics
+from plausible.data.table import Table
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, suggestion
 from plausible.graphs import DAG
 from plausible.learn.estimation.families import Families, ParameterKnowledge
 from plausible.learn.estimation.priors import BDeu, Estimate, PriorLike, is_no_prior
-from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.cases import Cases, IncompleteRows
+from plausible.learn.incomplete.cases_in_pieces import CasesInPieces
 from plausible.learn.incomplete.em import em_run
 from plausible.learn.incomplete.expectations import Expectations, FamilyCounts
-from plausible.learn.incomplete.expected_statistics import ExpectedStatistics, completed_table
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.learn.incomplete.problem import EMProblem, expectation_step, expected_log_likelihood
-from plausible.learn.incomplete.reading import hidden_variables, refuse_seen
+from plausible.learn.incomplete.reading import hidden_variables, refuse_seen, statistics_in_pieces
 from plausible.learn.incomplete.starts_and_stops import start_network
 from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.scores.penalized import BIC, LogLikelihood
@@ -35,9 +36,6 @@ from plausible.models import BayesianNetwork
 from plausible.models.shown_parts import learned_html, title_of
 from plausible.search.run import Clock, HasRun, Run, Stops, best_run, iterate
 from plausible.variables import Variable
-
-#: So many completed rows are as soon counted as the parts of those that are not complete.
-_FEW_ROWS = 2**16
 
 
 class FittedGraph(NamedTuple):
@@ -55,25 +53,12 @@ def usual_prior(score: Score) -> PriorLike:
     return BDeu(score.equivalent_sample_size) if isinstance(score, BDeuScore) else None
 
 
-def completed_statistics(
-    network: BayesianNetwork, cases: Cases, max_completions: int = 2**22
-) -> TableStatistics | ExpectedStatistics:
-    """Counts of the completed data D* under a network: all completions of all rows, each with its probability.
-
-    They are listed where they are few, so that tests of independence can have them too; else families are counted.
-    """
-    few = min(_FEW_ROWS, max_completions)
-    if cases.num_completions <= few:
-        return TableStatistics(completed_table(network, cases, few))
-    return ExpectedStatistics(network, cases, max_completions=max_completions)
-
-
 class Judge(ABC):
     """Fits graphs to incomplete data by EM and tells the score of what was observed."""
 
     __slots__ = ()
 
-    cases: Cases  # the data; its variables are those of all graphs
+    cases: IncompleteRows  # the data; its variables are those of all graphs
     score: Score
     stops: Stops  # when EM ends
     clock: Clock  # that of all fits together
@@ -109,7 +94,7 @@ class GraphJudge(Judge):
     (1996), without a correction for states of hidden variables that could change their names.
     """
 
-    cases: Cases
+    cases: IncompleteRows
     score: Score = field(default_factory=BIC)
     prior: PriorLike = None  # of the parameters; see `learn_em`
     stops: Stops = field(default_factory=lambda: Stops(max_steps=100))
@@ -117,7 +102,7 @@ class GraphJudge(Judge):
 
     @classmethod
     def by(
-        cls, cases: Cases, score: Score, rules: GraphRules, prior: PriorLike = None, clock: Clock | None = None
+        cls, cases: IncompleteRows, score: Score, rules: GraphRules, prior: PriorLike = None, clock: Clock | None = None
     ) -> GraphJudge:
         """With the prior that goes with the score, unless given; its clock starts now."""
         given = usual_prior(score) if prior is None else prior
@@ -243,7 +228,7 @@ class DisconnectedHidden(PlausibleWarning):
 
 
 def start_graph(
-    start: GraphStart, cases: Cases, knowledge: Knowledge, generator: np.random.Generator | None = None
+    start: GraphStart, cases: IncompleteRows, knowledge: Knowledge, generator: np.random.Generator | None = None
 ) -> DAG:
     """The graph to begin with, required edges included.
 
@@ -305,13 +290,18 @@ def _by_policy(
 
 
 def read_cases(
-    data: TableLike | Cases, hidden: Mapping[str, int] | Iterable[Variable] = (), start: object = None
-) -> Cases:
+    data: DataLike | Cases, hidden: Mapping[str, int] | Iterable[Variable] = (), start: object = None
+) -> IncompleteRows:
     """The data with hidden variables after the columns; read with the states of the network that a run starts from."""
     if isinstance(data, Cases):
         return data
     known = dict(start.variables) if isinstance(start, BayesianNetwork) else {}
     listed = hidden_variables(hidden, known)
+    pieces = statistics_in_pieces(data, None, known | listed)
+    if pieces is not None:
+        refuse_seen(listed, pieces)
+        return CasesInPieces.of({**pieces.variables, **known, **listed}, pieces)
+    data = data.with_variables(known).table if isinstance(data, Statistics) else data
     rows: Any = data if isinstance(data, Table) else dict(columns_of(data))
     refuse_seen(listed, rows)
     if not isinstance(data, Table):

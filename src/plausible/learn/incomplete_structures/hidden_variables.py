@@ -247,7 +247,7 @@ def selective_step(judge: GraphJudge, name: str, state: SEMState, rules: SEMRule
             repeated = np.repeat(cpd.to_factor().values[None], cluster.num_states, axis=0)
             cpds[other] = TableCPD(cpd.variable, repeated, [cluster])
     widened = BayesianNetwork(cpds.values())
-    pairs = ExactExpectations(judge.cases).at(widened).counts
+    pairs = ExactExpectations(judge.cases.in_memory("Selective clustering")).at(widened).counts
     parents: dict[str, tuple[str, ...]] = dict.fromkeys(others, (name,)) | {name: ()}
     empty: dict[str, tuple[str, ...]] = dict.fromkeys(parents, ())
     alone = {other: pairs[other].sum(axis=0) for other in others} | {name: pairs[name]}

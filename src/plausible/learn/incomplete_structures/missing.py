@@ -14,6 +14,7 @@ from plausible.base.remedies import Argument, Remedy
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.data.moments import Moments
 from plausible.data.statistics import MomentStatistics, Statistics
+from plausible.data.stream_statistics import PartitionedStatistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, suggestion
@@ -23,19 +24,20 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations, FamilyCounts
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_regressions
 from plausible.learn.incomplete.maximization import Maximization
+from plausible.learn.incomplete.reading import read_rows
 from plausible.learn.incomplete_structures.available import (
     AvailableRowScores,
     AvailableStatistics,
     PairwiseStatistics,
     SeparateScores,
-    complete_rows,
+    complete_rows_of,
     pairwise_moments,
 )
+from plausible.learn.incomplete_structures.completed_statistics import completed_statistics
 from plausible.learn.incomplete_structures.completion import (
     GraphJudge,
     Judge,
     best_graphs,
-    completed_statistics,
     start_graph,
 )
 from plausible.learn.incomplete_structures.structural_em import (
@@ -212,11 +214,17 @@ class Treated(NamedTuple):
     missing: str
 
 
-def treat_missing(table: Table, search: StructureSearch, missing: Missing) -> Treated:
-    """Search a graph for a table with missing cells."""
+def treat_missing(table: Table | PartitionedStatistics, search: StructureSearch, missing: Missing) -> Treated:
+    """Search a graph for rows with missing cells."""
+    if isinstance(table, PartitionedStatistics) and table.continuous and missing != "complete-rows":
+        raise NotSupported(
+            f"Cells are missing, and {table.continuous[0]!r} is continuous: what completes numbers goes through rows "
+            "that are all in memory, and these come in pieces. Give it some of them, or discretise.",
+            remedies=[Remedy("keep the complete rows: ", Argument("missing", "complete-rows"))],
+        )
     if isinstance(missing, SEMRules) or missing == "sem":
         rules = missing if isinstance(missing, SEMRules) else SEMRules()
-        if not table.continuous:
+        if isinstance(table, PartitionedStatistics) or not table.continuous:
             return _by_structural_em(table, search, rules)
         if table.discrete or isinstance(search.score, ConditionalGaussian):
             return _by_draws(table, search, rules)
@@ -225,10 +233,11 @@ def treat_missing(table: Table, search: StructureSearch, missing: Missing) -> Tr
         hint = suggestion(missing, get_args(Treatment))
         raise InvalidArgument(Argument("missing", missing), f" is nothing to do about cells; nor is it SEMRules.{hint}")
     if missing == "complete-rows":
-        whole = complete_rows(table)
-        found, scores = search.on(TableStatistics(whole))
-        return Treated(found, scores, scores.graph(found.graph), whole, missing)
-    if table.continuous:  # each family or each pair in the rows that have it
+        whole = complete_rows_of(table)
+        found, scores = search.on(whole)
+        data = whole.table if isinstance(table, Table) else whole
+        return Treated(found, scores, scores.graph(found.graph), data, missing)
+    if isinstance(table, Table) and table.continuous:  # each family or each pair in the rows that have it
         if missing == "available":
             scores = AvailableRowScores(search.score, table)
         else:
@@ -242,9 +251,9 @@ def treat_missing(table: Table, search: StructureSearch, missing: Missing) -> Tr
     return Treated(found, separate, separate.graph(found.graph), table, missing)
 
 
-def _by_structural_em(table: Table, search: StructureSearch, rules: SEMRules) -> Treated:
+def _by_structural_em(table: Table | PartitionedStatistics, search: StructureSearch, rules: SEMRules) -> Treated:
     """From the best forest of pairs, or the graph that is given."""
-    clock, cases = _clock(search, rules), Cases.of(table.variables, table)
+    clock, cases = _clock(search, rules), read_rows(table.variables, table)
     judge = GraphJudge.by(cases, search.score, rules, clock=clock)
     known, start = search.knowledge, search.start
     if isinstance(start, DAG) or (start is not None and not start.strip().isalpha()):
@@ -291,7 +300,7 @@ def _clock(search: StructureSearch, rules: SEMRules) -> Clock:
     return Clock(own.start, min(own.deadline, search.clock.deadline))
 
 
-def _found(table: Table, run: Run[SEMState]) -> FoundGraph:
+def _found(table: Table | PartitionedStatistics, run: Run[SEMState]) -> FoundGraph:
     """What structural EM hands back, the variables in the order of the table."""
     graph = DAG(run.state.best.graph.edges, nodes=table.variables)
     words = "local maximum" if run.converged else run.stopped_by

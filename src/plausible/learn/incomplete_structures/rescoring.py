@@ -122,7 +122,7 @@ def frozen_network(judge: GraphJudge, network: BayesianNetwork, graph: DAG) -> B
         parents = [network.variables[parent] for parent in wanted[name]]
         start = _carried_over(network, name, parents)
         network = network.with_cpd(TableCPD(network.variables[name], start, parents))
-        frozen = FrozenFamily.of(network, name, judge.cases)
+        frozen = FrozenFamily.of(network, name, judge.cases.in_memory("learn_by_rescoring"))
         table = frozen.learned(start, exponents[name], judge.stops.max_steps or 1000, 1e-6)
         network = network.with_cpd(TableCPD(network.variables[name], table, parents))
     return network
@@ -139,7 +139,7 @@ def rescoring_step(
     fitted: dict[EdgeMove, FittedGraph] = {}
     short = list(starts)
     if rules.shortlist is not None and rules.shortlist < len(starts):  # the best by what they score with frozen tables
-        step = ExactExpectations(judge.cases)
+        step = ExactExpectations(judge.cases.in_memory("learn_by_rescoring"))
         frozen = {move: judge.score_of(graphs[move], network, step.at(network)) for move, network in starts.items()}
         short = ranked(starts, lambda move: frozen[move], score_noise(max(frozen.values())))[: rules.shortlist]
     for move in short:
@@ -196,7 +196,11 @@ def learn_by_rescoring(
     (True, True)
     """
     given, generator = rules or RescoringRules(), generator_of(seed)
-    read, known, cases = read_score(score), Knowledge.read(knowledge), read_cases(data, hidden, start)
+    read, known, cases = (
+        read_score(score),
+        Knowledge.read(knowledge),
+        read_cases(data, hidden, start).in_memory("learn_by_rescoring"),
+    )
     judge = GraphJudge.by(cases, read, given)
     constraints = known.on(list(cases.variables))
     first = first_network(judge, start, known, generator)

@@ -11,15 +11,16 @@ import numpy as np
 
 from plausible.base.options import Seed, check_count, check_number, generator_of
 from plausible.base.tolerances import CLIMBED_NOISE
-from plausible.data.statistics import Statistics
+from plausible.data.statistics import Request, Statistics
 from plausible.data.table import TableLike
+from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.learn.estimation.priors import PriorLike
-from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
+from plausible.learn.incomplete.cases import Cases, IncompleteRows
 from plausible.learn.incomplete.starts_and_stops import start_network
+from plausible.learn.incomplete_structures.completed_statistics import completed_statistics
 from plausible.learn.incomplete_structures.completion import (
     FittedGraph,
     GraphJudge,
@@ -28,7 +29,6 @@ from plausible.learn.incomplete_structures.completion import (
     IncompleteFit,
     Judge,
     best_graphs,
-    completed_statistics,
     first_network,
     read_cases,
 )
@@ -87,22 +87,22 @@ def sem_step(judge: GraphJudge, search: StructureSearch, state: SEMState, rules:
     before = state.best
     statistics = completed_statistics(before.network, judge.cases, rules.max_completions)
     searched: Statistics = statistics
-    if isinstance(statistics, ExpectedStatistics) and rules.num_draws:
+    if not isinstance(statistics, TableStatistics) and rules.num_draws:
         searched = statistics.estimated(rules.num_draws, np.random.default_rng([search.seed, state.num_steps]))
     found, cut_short = search_from(search, before.graph, searched)
-    scores, gain = judge.score.on(statistics), 0.0
-    for name in before.graph.nodes:  # the families that differ
-        old, new = before.graph.parents(name), found.parents(name)
-        if set(old) != set(new):
-            gain += scores.family(str(name), map(str, new)) - scores.family(str(name), map(str, old))
+    changed = [name for name in before.graph.nodes if set(before.graph.parents(name)) != set(found.parents(name))]
+    families = [(str(name), [*map(str, graph.parents(name))]) for name in changed for graph in (before.graph, found)]
+    scores = judge.score.on(statistics).families(families)
+    gain = sum((scores[1::2] - scores[::2]).tolist())
     is_better = gain > CLIMBED_NOISE * abs(before.score)
     graph = found if is_better else before.graph
     start = before.network
     if is_better:  # from the parameters of greatest likelihood, or posterior, for the completed data
         maximization = judge.maximization(graph)
         even = start_network(maximization, judge.cases, "uniform", np.random.default_rng(0))
-        counts = {n: np.asarray(statistics.counts(n, p), np.float64) for n, p in maximization.parents.items()}
-        start = maximization.network(counts, even).network
+        answers = statistics.counts_of([Request(n, p) for n, p in maximization.parents.items()])
+        tables = [np.asarray(stack.counts[0], np.float64) for (stack,) in answers]
+        start = maximization.network(dict(zip(maximization.parents, tables, strict=True)), even).network
     return sem_update(state, judge.fit(graph, start), rules, cut_short)
 
 
@@ -132,7 +132,7 @@ class StructuralEMFit(IncompleteFit[SEMState]):
     """
 
     runs: tuple[float, ...]  # The final scores of all runs, the best first
-    cases: Cases  # The data
+    cases: IncompleteRows  # The data
 
     @property
     def equivalence_class(self) -> PDAG:
@@ -149,7 +149,7 @@ class StructuralEMFit(IncompleteFit[SEMState]):
 
 
 def learn_structural_em(
-    data: TableLike,
+    data: DataLike,
     method: str | SearchMethod = "hill-climbing",
     score: str | Score = "bic",
     knowledge: Knowledge | None = None,
@@ -175,7 +175,7 @@ def learn_structural_em(
     Parameters
     ----------
     data
-        Rows with missing states.
+        Rows with missing states, or statistics of them; where these come in pieces, each piece is completed by itself.
     method, score, knowledge, **options
         The search; see `learn_structure`.
     hidden
