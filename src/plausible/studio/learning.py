@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from plausible.base.records import format_number, one_line
@@ -103,7 +104,7 @@ def strengths(desk: Desk, asked: Asked, tell: Tell) -> dict[str, Any]:
     def progress(done: int, all_of_them: int) -> bool:
         return tell(lambda: {"text": f"{done} of {all_of_them} samples", "share": done / all_of_them})
 
-    found = bootstrap(table, "first-ascent", num, progress=progress).strengths()
+    found = bootstrap(table, partial(structure, escapes=0), num, progress=progress).strengths()
     edges = [
         {"ends": [source, target], "strength": strength, "direction": direction}
         for source, target, strength, direction in found.to_frame()[["from", "to", "strength", "direction"]].itertuples(

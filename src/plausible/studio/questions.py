@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from plausible.studio import cases, deciding, editing, files, findings, learning, places, seeing, why
+from plausible.studio import cases, causes, deciding, editing, files, findings, learning, places, seeing, times, why
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 
@@ -35,6 +35,12 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "write-cases": Question(cases.write_cases),
     "read-cases": Question(cases.read_cases),
     "separation": Question(why.separation),
+    "next-questions": Question(why.next_questions),
+    "tornado": Question(why.tornado),
+    "changes": Question(why.changes),
+    "effect": Question(causes.effect),
+    "steps": Question(times.steps),
+    "course": Question(times.course),
     "family": Question(editing.family),
     "edit": Question(editing.edit, is_newest_only=False),
     "solution": Question(deciding.solution),

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.inference.sensitivity.functions import EventSensitivity
+from plausible.inference.sensitivity.functions import tornado as tornado_of
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
+from plausible.studio.seeing import findings_in
+
+#: How many rows a page gets, and for how many numbers it is tried to make a belief as wanted.
+_MOST_ROWS, _MOST_TRIED = 15, 400
 
 
 def separation(desk: Desk, asked: Asked) -> dict[str, Any]:
@@ -22,3 +29,54 @@ def separation(desk: Desk, asked: Asked) -> dict[str, Any]:
         for trail in told.trails
     ]
     return {"text": str(told), "isSeparated": told.separated, "trails": trails}
+
+
+def next_questions(desk: Desk, asked: Asked) -> dict[str, Any]:
+    """What to observe next: the variables that tell most about a target, on average."""
+    version, target = desk.version(asked.text("model")), asked.text("target")
+    subject = version.subject()
+    evidence, _ = findings_in(asked, subject)
+    ranking = subject.model.mutual_information(target, evidence, budget=subject.options["budget"])
+    blanket = [str(node) for node in version.shown.graph.markov_blanket(target)]
+    rows = [{"name": str(name), "share": share} for name, share in ranking["share"].head(_MOST_ROWS).items()]
+    return {"target": target, "rows": rows, "blanket": blanket}
+
+
+def tornado(desk: Desk, asked: Asked) -> dict[str, Any]:
+    """The numbers of the model that a belief hangs on most, each varied by a tenth of itself."""
+    found = _sensitivities(desk, asked)
+    table = tornado_of(found, limit=_MOST_ROWS)
+    rows = [
+        {"parameter": str(row.parameter), "value": row.value, "low": row.at_low, "high": row.at_high}
+        for row in table.itertuples()
+    ]
+    return {"event": str(found.event), "now": found.probability, "rows": rows}
+
+
+def changes(desk: Desk, asked: Asked) -> dict[str, Any]:
+    """Which single numbers of the model could be changed so that a belief is as wanted, the smallest change first."""
+    found, wanted = _sensitivities(desk, asked), asked.number("probability")
+    if not 0 <= wanted <= 1:
+        raise InvalidArgument(f"A probability is between 0 and 1, not {wanted}.")
+    entries = [row.parameter for row in tornado_of(found, limit=_MOST_TRIED).itertuples() if row.swing > 0]
+    solved = [(found.function(entry), found.function(entry).solve(wanted)) for entry in entries]
+    rows = [
+        {"parameter": str(function.parameter), "value": function.current, "wanted": value}
+        for function, value in solved
+        if value is not None
+    ]
+    rows.sort(key=lambda row: (round(abs(row["wanted"] - row["value"]), 12), row["parameter"]))
+    return {"event": str(found.event), "rows": rows[:_MOST_ROWS]}
+
+
+def _sensitivities(desk: Desk, asked: Asked) -> EventSensitivity:
+    subject = desk.version(asked.text("model")).subject()
+    if not hasattr(subject.model, "sensitivities"):
+        raise NotSupported("Only a Bayesian network has the tables whose numbers can be varied.")
+    target, (evidence, do) = asked.text("target"), findings_in(asked, subject)
+    network = subject.model.intervene(do) if do else subject.model
+    if target not in network.variables:
+        raise UnknownVariable.named(target, network.variables, subject.place)
+    state = network.variables[target].states[asked.whole("state", 0)]
+    found: EventSensitivity = network.sensitivities(target, state, evidence, budget=subject.options["budget"])
+    return found

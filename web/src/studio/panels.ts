@@ -1,10 +1,13 @@
 // What the right side of the page offers, in order; each for the kinds of models that it is about.
 
 import type { Component } from "svelte";
+import Causes from "./panels/Causes.svelte";
 import Decide from "./panels/Decide.svelte";
 import Edit from "./panels/Edit.svelte";
+import Influence from "./panels/Influence.svelte";
 import Learn from "./panels/Learn.svelte";
 import Separation from "./panels/Separation.svelte";
+import Time from "./panels/Time.svelte";
 import type { Outline, Session } from "./session.svelte";
 
 export interface Panel {
@@ -27,6 +30,24 @@ export const PANELS: Panel[] = [
     title: "which variables tell something about which, and what blocks the ways between them",
     fits: (outline) => outline !== null && outline.kind !== "markov",
     view: Separation,
+  },
+  {
+    name: "Influence",
+    title: "what a belief hangs on, and what to observe next",
+    fits: (outline) => outline !== null && outline.kind !== "diagram",
+    view: Influence,
+  },
+  {
+    name: "Causes",
+    title: "effects of interventions, if arrows are causes",
+    fits: (outline) => outline?.kind === "network" || outline?.kind === "dynamic",
+    view: Causes,
+  },
+  {
+    name: "Time",
+    title: "steps, and how a belief goes from one to the next",
+    fits: (outline) => outline?.kind === "dynamic",
+    view: Time,
   },
   {
     name: "Edit",
