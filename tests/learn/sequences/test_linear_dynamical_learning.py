@@ -159,3 +159,34 @@ def test_columns_of_states_and_no_rows_are_refused():
         linear_dynamical_system({"y": ["a", "b", "a"]}, 1)
     with pytest.raises(InvalidArgument, match="no rows"):
         linear_dynamical_system({"y1": []}, start=pb.models.local_level(1.0, 1.0, observation="y1"))
+
+
+@pytest.mark.parametrize("start", [(1e-30, 1e4), (1e-6, 1e4), (1e6, 1e-6), (1e8, 1e-3), (1e12, 1e12), (1e-12, 1e-12)])
+def test_climbs_leave_plains_behind(start):
+    """Where a variance is next to nothing its slope is none: from there, too, the one maximum is found."""
+    rows = pb.models.local_level(1500.0, 15000.0).with_parameters(initial_mean=1000.0, initial_covariance=1e4)
+    flow = rows.sample(80, seed=1)["y"].tolist()
+    usual = structural_system(pb.models.local_level, flow, {"level_noise": 1e3, "observation_noise": 1e4})
+    found = structural_system(
+        pb.models.local_level, flow, dict(zip(("level_noise", "observation_noise"), start, strict=True))
+    )
+    assert found.converged
+    assert found.log_likelihood == pytest.approx(usual.log_likelihood, abs=1e-6)
+    assert found.undetermined == ()
+
+
+def test_a_variance_that_is_nothing_is_undetermined():
+    """Of noise around a level that never moves: the level's variance may be any small number, and has no error."""
+    rows = (5 + np.random.default_rng(0).normal(size=100)).tolist()
+    found = structural_system(pb.models.local_level, rows, {"level_noise": 1.0, "observation_noise": 1.0})
+    assert found.undetermined == ("level_noise",)
+    assert np.isnan(found.standard_errors["level_noise"])
+    assert found.parameters["observation_noise"] == pytest.approx(np.var(rows, ddof=1), rel=1e-3)
+
+
+def test_what_builds_no_system_is_told():
+    """Names that the function does not take, and things that are no system."""
+    with pytest.raises(InvalidArgument, match="missing a required argument: 'level_noise'"):
+        structural_system(pb.models.local_level, [1.0, 2.0], {"observation_noise": 1.0})
+    with pytest.raises(InvalidArgument, match="build= makes a LinearDynamicalSystem"):
+        structural_system(lambda a: a, [1.0, 2.0], {"a": 1.0})

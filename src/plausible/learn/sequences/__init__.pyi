@@ -15,15 +15,15 @@ from plausible.learn.sequences.hmm_choice import HMMChoice as HMMChoice
 from plausible.learn.sequences.hmm_choice import HMMScore as HMMScore
 from plausible.learn.sequences.hmm_choice import choose_hmm_states as choose_hmm_states
 from plausible.learn.sequences.hmm_state import HMMState as HMMState
-from plausible.learn.sequences.linear_dynamical_system import StructuralFit as StructuralFit
 from plausible.learn.sequences.linear_dynamical_system import SystemFit as SystemFit
 from plausible.learn.sequences.linear_dynamical_system import SystemProblem as SystemProblem
 from plausible.learn.sequences.linear_dynamical_system import SystemState as SystemState
 from plausible.learn.sequences.linear_dynamical_system import linear_dynamical_system as linear_dynamical_system
-from plausible.learn.sequences.linear_dynamical_system import structural_system as structural_system
 from plausible.learn.sequences.online_hmm import OnlineHMM as OnlineHMM
 from plausible.learn.sequences.priors import HMMPrior as HMMPrior
 from plausible.learn.sequences.sequence_classifier import SequenceClassifier as SequenceClassifier
+from plausible.learn.sequences.structural_system import StructuralFit as StructuralFit
+from plausible.learn.sequences.structural_system import structural_system as structural_system
 from plausible.learn.sequences.switching_system import SwitchingFit as SwitchingFit
 from plausible.learn.sequences.switching_system import SwitchingProblem as SwitchingProblem
 from plausible.learn.sequences.switching_system import SwitchingState as SwitchingState

@@ -11,8 +11,8 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.method_names import keyword_hints
-from plausible.base.options import Seed, check_count, check_number, generator_of, read_count
-from plausible.base.records import Result, record
+from plausible.base.options import Seed, check_count, generator_of, read_count
+from plausible.base.records import record
 from plausible.base.remedies import Argument
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import InvalidArgument, counted, suggestion
@@ -216,85 +216,3 @@ def _first(
     given = np.column_stack([sequences.columns[name] for name in inputs]) if inputs else np.zeros((len(columns), 0))
     rows = SystemRows(columns, given, np.array(sequences.starts, dtype=np.int64))
     return subspace_start(rows, len(states), names, rng)
-
-
-# --- maximum likelihood of a few parameters ---
-
-
-@record(eq=False)
-class StructuralFit(Result):
-    """A system whose parameters have the greatest likelihood; made by `learn.structural_system`."""
-
-    model: LinearDynamicalSystem
-    parameters: dict[str, float]
-    standard_errors: dict[str, float]  # of the logarithms, from the curvature; NaN where it is none
-    log_likelihood: float
-    converged: bool
-
-    def __str__(self) -> str:
-        told = ", ".join(f"{name} {value:.6g}" for name, value in self.parameters.items())
-        return f"{told}; log-likelihood {self.log_likelihood:.6g}"
-
-
-@keyword_hints
-def structural_system(
-    build: Callable[..., LinearDynamicalSystem],
-    rows: SequencesLike,
-    start: Mapping[str, float],
-    *,
-    sequence: str | None = None,
-    time: str | None = None,
-    gaps: str = "refuse",
-) -> StructuralFit:
-    """The parameters of greatest likelihood of a system that a function builds from them, such as its variances.
-
-    L-BFGS on the logarithms of the parameters, which are positive. Standard errors are those of the logarithms: about
-    the relative errors. A parameter that tends to zero has a flat likelihood there.
-
-    Parameters
-    ----------
-    build
-        From parameters, given by name, to a system.
-    rows
-        One sequence or several.
-    start
-        Name -> value to start from, in the units of the rows.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> flow = [1120.0, 1160, 963, 1210, 1160, 1160, 813, 1230, 1370, 1140, 995, 935, 1110, 994, 1020, 960]
-    >>> fit = structural_system(pb.models.local_level, flow, {"level_noise": 1e3, "observation_noise": 1e4})
-    >>> round(fit.log_likelihood, 2)
-    -97.53
-    """
-    from scipy.optimize import minimize
-
-    for name, value in start.items():
-        check_number(name, value, above=0)
-    names, first = list(start), np.log([float(value) for value in start.values()])
-    sequences = build(**start)._read(rows, sequence, time, gaps)
-
-    def loss(logs: Floats) -> float:
-        model = build(**dict(zip(names, np.exp(logs).tolist(), strict=True)))
-        return -float(model._step_log_likelihoods(sequences).sum())
-
-    best = minimize(loss, first, method="L-BFGS-B", jac="3-point", bounds=[(-80.0, 80.0)] * len(names))
-    parameters = dict(zip(names, np.exp(best.x).tolist(), strict=True))
-    errors = _standard_errors(loss, best.x)
-    return StructuralFit(
-        build(**parameters), parameters, dict(zip(names, errors, strict=True)), -float(best.fun), bool(best.success)
-    )
-
-
-def _standard_errors(loss: Callable[[Floats], float], point: Floats, width: float = 1e-3) -> list[float]:
-    """From the inverse of the curvature by differences."""
-    size, steps = len(point), width * np.eye(len(point))
-    curvature = np.empty((size, size))
-    for i in range(size):
-        for j in range(size):
-            corners = [loss(point + a * steps[i] + b * steps[j]) for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
-            curvature[i, j] = (corners[0] - corners[1] - corners[2] + corners[3]) / (4 * width**2)
-    with np.errstate(invalid="ignore"):
-        variances = np.linalg.pinv((curvature + curvature.T) / 2).diagonal()
-        return [float(error) for error in np.sqrt(np.where(variances > 0, variances, np.nan))]
