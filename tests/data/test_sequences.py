@@ -196,3 +196,19 @@ def test_fractional_times_far_from_zero_are_regular() -> None:
     """Tenths of seconds since 1970 are as even as their digits can tell."""
     times = 1.6e9 + 0.1 * np.arange(4)
     assert Sequences.read({"t": times, "rain": ["no"] * 4}, KNOWN, time="t").num_steps == 4
+
+
+def test_texts_that_are_no_times_are_refused_without_a_word_of_another_library() -> None:
+    """Only the error speaks, with the column and a cell; warnings are errors in tests."""
+    with pytest.raises(InvalidArgument, match="numbers, dates or periods, not such as 'soon'"):
+        Sequences.read({"t": ["soon", "later"], "rain": ["no", "yes"]}, KNOWN, time="t")
+
+
+def test_steps_to_come_have_places_of_their_own() -> None:
+    """Errors count them from the last row of their sequence."""
+    read = Sequences.read({"id": ["a", "a", "b"], "rain": ["no", "yes", None]}, KNOWN, sequence="id").lengthened(2)
+    assert [read.where(step) for step in (2, 3, 6)] == [
+        "step 1 after the last row of sequence 'a'",
+        "step 2 after the last row of sequence 'a'",
+        "step 2 after the last row of sequence 'b'",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -210,7 +211,8 @@ def _parsed(name: str, values: pd.Index[Any]) -> Any:
     try:
         if is_number.any() and not is_number.all():
             raise ValueError("Texts of two kinds.")
-        return pd.DatetimeIndex(pd.to_datetime(values))
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # that texts are looked at one by one
+            return pd.DatetimeIndex(pd.to_datetime(values))
     except (ValueError, TypeError):
         wrong = values[int(np.argmin(is_number))]
         raise InvalidArgument(

@@ -518,3 +518,11 @@ def test_numbers_that_are_free_are_counted(covariance, free):
     matrices = np.broadcast_to(np.eye(2), spread) if covariance in ("full", "tied") else np.ones(spread)
     numbers = pb.models.GaussianEmission(np.zeros((3, 2)), matrices, covariance=covariance)
     assert pb.HiddenMarkovModel(initial, transition, numbers).num_parameters == 4 + 6 + free
+
+
+def test_numbers_whose_squares_no_float_holds_are_impossible():
+    """Their density is zero, without a warning of overflow."""
+    mixed = pb.GaussianMixtureEmission([[0.5, 0.5]] * 2, [[[0.0], [3.0]]] * 2, np.ones((2, 2, 1, 1)))
+    for emission in (pb.GaussianEmission([0.0, 3.0], [1.0, 1.0]), mixed):
+        model = pb.HiddenMarkovModel([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], emission)
+        assert model.log_likelihood([0.0, 1e200, 3.0]) == -np.inf

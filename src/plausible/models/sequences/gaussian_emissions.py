@@ -401,7 +401,8 @@ def _add_squares(rows: Floats, means: Floats, scales: Floats, block: Floats) -> 
     for column in range(rows.shape[1]):
         distance = rows[:, column] - means[:, column, None]
         distance *= scales[:, column, None]
-        np.multiply(distance, distance, out=distance)
+        with np.errstate(over="ignore"):  # beyond all numbers a density is zero
+            np.multiply(distance, distance, out=distance)
         total += distance
     block[:] = total.T
 
