@@ -46,7 +46,7 @@ def save(desk: Desk, asked: Asked) -> dict[str, Any]:
     ending = asked.text("ending")
     if ending not in _WRITTEN:
         raise InvalidArgument(f"{ending!r} is no format to save as: {', '.join(_WRITTEN)}.")
-    return {"name": stem(version.name) + ending, "text": to_text(version.model, ending)}
+    return {"name": stem(version.name) + ending, "text": to_text(version.model, _WRITTEN[ending].name)}
 
 
 def formats(desk: Desk, asked: Asked) -> dict[str, Any]:

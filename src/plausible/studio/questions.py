@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from plausible.studio import cases, causes, deciding, editing, files, findings, learning, places, seeing, times, why
+from plausible.studio import (
+    cases,
+    causes,
+    deciding,
+    editing,
+    files,
+    findings,
+    learning,
+    places,
+    report,
+    seeing,
+    times,
+    why,
+)
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 
@@ -51,4 +64,5 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "comparison": Question(learning.comparison),
     "formats": Question(files.formats),
     "save": Question(files.save),
+    "report": Question(report.report),
 }

@@ -47,8 +47,8 @@ def tornado(desk: Desk, asked: Asked) -> dict[str, Any]:
     found = _sensitivities(desk, asked)
     table = tornado_of(found, limit=_MOST_ROWS)
     rows = [
-        {"parameter": str(row.parameter), "value": row.value, "low": row.at_low, "high": row.at_high}
-        for row in table.itertuples()
+        {"parameter": str(row["parameter"]), "value": row["value"], "low": row["at_low"], "high": row["at_high"]}
+        for row in table.to_dict("records")
     ]
     return {"event": str(found.event), "now": found.probability, "rows": rows}
 
@@ -58,15 +58,14 @@ def changes(desk: Desk, asked: Asked) -> dict[str, Any]:
     found, wanted = _sensitivities(desk, asked), asked.number("probability")
     if not 0 <= wanted <= 1:
         raise InvalidArgument(f"A probability is between 0 and 1, not {wanted}.")
-    entries = [row.parameter for row in tornado_of(found, limit=_MOST_TRIED).itertuples() if row.swing > 0]
-    solved = [(found.function(entry), found.function(entry).solve(wanted)) for entry in entries]
+    table = tornado_of(found, limit=_MOST_TRIED)
+    functions = [found.function(row["parameter"]) for row in table.to_dict("records") if row["swing"] > 0]
+    solved = [(one, value) for one in functions if (value := one.solve(wanted)) is not None]
+    solved.sort(key=lambda pair: (round(abs(pair[1] - pair[0].current), 12), str(pair[0].parameter)))
     rows = [
-        {"parameter": str(function.parameter), "value": function.current, "wanted": value}
-        for function, value in solved
-        if value is not None
+        {"parameter": str(one.parameter), "value": one.current, "wanted": value} for one, value in solved[:_MOST_ROWS]
     ]
-    rows.sort(key=lambda row: (round(abs(row["wanted"] - row["value"]), 12), row["parameter"]))
-    return {"event": str(found.event), "rows": rows[:_MOST_ROWS]}
+    return {"event": str(found.event), "rows": rows}
 
 
 def _sensitivities(desk: Desk, asked: Asked) -> EventSensitivity:

@@ -4,6 +4,7 @@ import type { Component } from "svelte";
 import Causes from "./panels/Causes.svelte";
 import Decide from "./panels/Decide.svelte";
 import Edit from "./panels/Edit.svelte";
+import FilePanel from "./panels/FilePanel.svelte";
 import Influence from "./panels/Influence.svelte";
 import Learn from "./panels/Learn.svelte";
 import Separation from "./panels/Separation.svelte";
@@ -60,5 +61,11 @@ export const PANELS: Panel[] = [
     title: "learn a graph and its numbers from rows, and check them",
     fits: (outline) => outline?.kind !== "diagram",
     view: Learn,
+  },
+  {
+    name: "File",
+    title: "pictures, a report, a comparison with another file",
+    fits: (outline) => outline !== null,
+    view: FilePanel,
   },
 ];
