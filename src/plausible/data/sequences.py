@@ -129,8 +129,10 @@ class Sequences:
     ) -> Sequences:
         """Columns in the order of their rows, encoded and brought into the order of steps."""
         soft: dict[str, SoftCells] = {}
-        places = np.full(int(steps.rows.max(initial=-1)) + 1, -1)
-        places[steps.rows[steps.rows >= 0]] = np.flatnonzero(steps.rows >= 0)
+        is_in_order = np.array_equal(steps.rows, np.arange(len(steps.rows)))
+        places = steps.rows if is_in_order else np.full(int(steps.rows.max(initial=-1)) + 1, -1)
+        if not is_in_order:
+            places[steps.rows[steps.rows >= 0]] = np.flatnonzero(steps.rows >= 0)
         for name, column in columns.items():
             if name in variables and not variables[name].is_continuous and (which := _soft_rows(column)):
                 columns[name], weights = _apart(variables[name], column, which, steps, places)
@@ -139,12 +141,12 @@ class Sequences:
         table = Table.read(columns, known)
         if infer:
             table = Table.for_learning(table, named=known)
-        wanted = np.append(np.arange(table.num_rows), -1)[steps.rows]
         encoded = {}
         for name, variable in table.variables.items():
             gap = np.nan if variable.is_continuous else -1
-            kind = np.float64 if variable.is_continuous else np.int32
-            encoded[name] = np.append(table.column(name).astype(kind), kind(gap))[wanted]
+            encoded[name] = table.column(name).astype(np.float64 if variable.is_continuous else np.int32)
+            if not is_in_order:
+                encoded[name] = np.append(encoded[name], encoded[name].dtype.type(gap))[steps.rows]
             encoded[name].setflags(write=False)
         return cls(table.variables, MappingProxyType(encoded), MappingProxyType(soft), steps, index, names, places)
 

@@ -254,7 +254,7 @@ class HiddenStateModel(SequenceModel):
 
     def _path(self, sequences: Sequences, path: Codes, value: float) -> StatePath:
         named = sequences.series(self._visible_path(path))
-        return StatePath(tuple(self._state_array[named.to_numpy()].tolist()), value, named.index)
+        return StatePath(named.to_numpy(), self.states, value, named.index)
 
     def sample_posterior(
         self,

@@ -145,11 +145,12 @@ class SequenceModel(Frozen, ABC):
         """log P(rows) of each sequence."""
         sequences = self._read(rows, sequence, time, gaps)
         steps = self._step_log_likelihoods(sequences)
-        is_impossible = np.isneginf(steps)
-        finite = np.append(0.0, np.cumsum(np.where(np.isfinite(steps), steps, 0.0)))
-        totals = np.diff(finite[sequences.starts])
-        counts = np.diff(np.append(0, np.cumsum(is_impossible))[sequences.starts])
-        return sequences.each_sequence(np.where(counts > 0, -np.inf, totals), "log_likelihood")
+        found, full = np.zeros(sequences.num_sequences), np.diff(sequences.starts) > 0
+        firsts = sequences.starts[:-1][full]
+        if len(firsts):
+            found[full] = np.add.reduceat(np.where(np.isfinite(steps), steps, 0.0), firsts)
+            found[full] = np.where(np.logical_or.reduceat(np.isneginf(steps), firsts), -np.inf, found[full])
+        return sequences.each_sequence(found, "log_likelihood")
 
     def step_log_likelihoods(
         self, rows: SequencesLike, *, sequence: str | None = None, time: str | None = None, gaps: str = "refuse"

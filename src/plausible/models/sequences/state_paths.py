@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Codes, Floats
 from plausible.base.options import check_number
 from plausible.base.records import Result, record
 from plausible.models.sequences.emissions import Emission
@@ -43,22 +43,32 @@ class StatePath(Result, Sequence[State]):
     It equals a list with the same states. `log_probability` is log P(states, rows), of all sequences together.
     """
 
-    states: tuple[State, ...]  # In the order of the rows
+    _told: ClassVar[tuple[str, ...]] = ("states", "log_probability")
+
+    places: Codes  # The position of each state among those known, in the order of the rows
+    known: tuple[State, ...]
     log_probability: float  # Of states and rows together
     index: Any = None  # Of the rows
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The states, in the order of the rows."""
+        table = np.empty(len(self.known), dtype=object)
+        table[:] = self.known
+        return tuple(table[self.places].tolist())
 
     @overload
     def __getitem__(self, place: int) -> State: ...
     @overload
     def __getitem__(self, place: slice) -> Sequence[State]: ...
     def __getitem__(self, place: int | slice) -> State | Sequence[State]:
-        return self.states[place]
+        return self.states[place] if isinstance(place, slice) else self.known[self.places[place]]
 
     def __iter__(self) -> Iterator[State]:
         return iter(self.states)
 
     def __len__(self) -> int:
-        return len(self.states)
+        return len(self.places)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, StatePath):
@@ -69,7 +79,7 @@ class StatePath(Result, Sequence[State]):
         return hash(self.states)
 
     def __str__(self) -> str:
-        told = ", ".join(map(repr, self.states[:10])) + (", ..." if len(self) > 10 else "")
+        told = ", ".join(repr(self.known[place]) for place in self.places[:10]) + (", ..." if len(self) > 10 else "")
         return f"[{told}], log-probability {self.log_probability:.6g}"
 
     def to_frame(self) -> pd.DataFrame:

@@ -305,7 +305,7 @@ class SwitchingLinearDynamicalSystem(SequenceModel):
             course, log_probability = switching_runs.best_course(modes, values, is_exact)
             numbers, total = numbers + course, total + log_probability
         (ordered,), index = in_rows_order(sequences, np.array(numbers, dtype=np.int64))
-        return StatePath(tuple(self.modes[number] for number in ordered), total, index)
+        return StatePath(ordered.astype(np.int32), self.modes, total, index)
 
     def predict(
         self,
