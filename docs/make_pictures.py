@@ -17,6 +17,7 @@ from plausible.plotting import Chart, Picture, plot_states, plot_tornado
 
 FOLDER = Path(__file__).resolve().with_name("pictures")
 _YES_NO = ("no", "yes")
+_GROUPS = {"history": ["asia", "smoke"], "diseases": ["tub", "lung", "bronc", "either"], "findings": ["xray", "dysp"]}
 
 
 # File -> a tutorial and the picture that it shows, made of what its examples define.
@@ -39,6 +40,9 @@ def pictures() -> dict[str, Picture]:
         "pag.svg": pb.PAG("A o-> C; B o-> C; C -> D; D <-> E; E o-o F; B o-> E").picture(),
         "rain.svg": _rain().picture({"umbrella[1]": "yes", "umbrella[2]": "yes"}),
         "oil.svg": pb.examples.load("oil").solve().picture(),
+        "oil_tree.svg": pb.examples.load("oil").decision_tree().solve().picture(),
+        "groups.svg": pb.examples.load("asia").picture({"xray": "yes"}, groups=_GROUPS),
+        "weather.svg": _weather().picture(),
     }
 
 
@@ -50,8 +54,7 @@ def pictures_of_tutorials() -> dict[str, Picture]:
 def charts() -> dict[str, Chart]:
     """File -> chart; their bits depend on the version of matplotlib."""
     asia = pb.examples.load("asia")
-    seen = [[0.9, 0.1], [0.2, 0.8]]
-    hmm = pb.HiddenMarkovModel([0.5, 0.5], seen, seen, states=["rain", "dry"], symbols=["umbrella", "none"])
+    hmm = _weather()
     return {
         "tornado.svg": plot_tornado(asia.tornado("lung", "yes", {"xray": "yes"}, limit=8)),
         "states.svg": plot_states(hmm.smooth(hmm.sample(60, seed=3)["observation"])),
@@ -67,6 +70,12 @@ def _defined_in(page: str) -> dict[str, Any]:
             with suppress(pb.PlausibleError):
                 exec(compile(example.source, page, "single"), names)
     return names
+
+
+def _weather() -> pb.HiddenMarkovModel:
+    """Rain, told by umbrellas."""
+    seen = [[0.9, 0.1], [0.2, 0.8]]
+    return pb.HiddenMarkovModel([0.5, 0.5], seen, seen, states=["rain", "dry"], symbols=["umbrella", "none"])
 
 
 def _rain() -> pb.BayesianNetwork:

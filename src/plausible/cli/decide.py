@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, cast
 
 from plausible.cli import options
+from plausible.cli.charts import Drawn, check_plot, save_plot
 from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, names_in, plain, read_findings, shielded
 from plausible.cli.options import argument, option
@@ -123,6 +125,7 @@ def policy_rows(policy: Policy) -> list[dict[str, Any]]:
         "plausible decide oil --do test=no",
         "plausible decide entrepreneur --why F --seen C=conduct,S=high",
         "plausible decide oil --stability --tornado 0.2",
+        "plausible decide oil --plot oil.svg",
     ),
     notes=(SYNTAX,),
     words={"amount": "--tornado"},
@@ -151,14 +154,17 @@ def run_decide(
         ),
     ] = None,
     list_all: Annotated[bool, option("Print all rows of --tornado, however many.", "--all")] = False,
+    plot: options.Plot = None,
     progress: options.ShowProgress = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Print the strategy with the largest expected utility.
 
     A strategy says for each decision what to do after seeing what. Evidence is what is known before any decision is
-    made; --do sets decisions, and the others are the best given that.
+    made; --do sets decisions, and the others are the best given that. --plot draws the diagram with what to do, or what
+    --why, --stability or --tornado found.
     """
+    check_plot(plot)
     model = with_actions(read_diagram(diagram, recall=recall), do)
     given = known_before(evidence, model)
     if seen and why is None:
@@ -172,13 +178,21 @@ def run_decide(
         def told(state: VariationState) -> None:
             advance(state.num_done / state.num_numbers)
 
-        answers = [_solution(model.solve(method=chosen, evidence=given))]
+        solution = model.solve(method=chosen, evidence=given)
+        answers, draw = [_solution(solution)], cast("Callable[[], Drawn]", solution.picture)
         if why is not None:
-            answers.append(_comparison(compare_actions(model, why, diagram_findings(seen, model), evidence=given)))
+            comparison = compare_actions(model, why, diagram_findings(seen, model), evidence=given)
+            answers.append(_comparison(comparison))
+            draw = comparison.plot
         if stability:
-            answers.append(_stability(strategy_stability(model, evidence=given, progress=told)))
+            slack = strategy_stability(model, evidence=given, progress=told)
+            answers.append(_stability(slack))
+            draw = slack.plot
         if tornado is not None:
-            answers.append(_tornado(utility_tornado(model, tornado, evidence=given, progress=told), list_all))
+            swings = utility_tornado(model, tornado, evidence=given, progress=told)
+            answers.append(_tornado(swings, list_all))
+            draw = swings.plot
+    save_plot(plot, draw)
     hints = [hint for answer in answers for hint in answer.hints]
     memory = model.recall()
     if not memory.is_perfect:
@@ -226,6 +240,7 @@ _CHOICES = ("rank", "set", "plan", "myopic-plan")
     examples=(
         "plausible voi entrepreneur M --decision F",
         "plausible voi oil --decision drill --cost 5",
+        "plausible voi oil --decision drill --plot worth.svg",
         "plausible voi entrepreneur M --control",
         "plausible voi oil seismic --control --sees test",
     ),
@@ -254,6 +269,7 @@ def run_voi(
         ),
     ] = None,
     recall: options.WithRecall = False,
+    plot: options.Plot = None,
     progress: options.ShowProgress = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -261,7 +277,12 @@ def run_voi(
 
     It is the gain in expected utility if variables are seen at a decision and all later ones. With variables and no
     --choose: the value of seeing them together, and which actions change. With --choose, they are what is chosen from.
+    --plot draws a ranking, or the sets that were compared.
     """
+    check_plot(plot)
+    compares = not control and (choose in ("rank", "set") or not (variables or choose))
+    if plot is not None and not compares:
+        raise InvalidArgument("--plot draws what is compared: leave the variables out, or add --choose rank or set.")
     model = with_actions(read_diagram(diagram, recall=recall), do)
     names = names_in(variables)
     costs = read_costs(cost)
@@ -284,7 +305,7 @@ def run_voi(
             answer = _seen(value_of_information(model, names, decision, _total(costs, names), known))
         else:
             asked = {"decision": decision, "candidates": names or None, "costs": costs, "evidence": known}
-            answer = _chosen(choose or "rank", model, number, asked, advance)
+            answer = _chosen(choose or "rank", model, number, asked, advance, plot)
     print_answer(answer.text, answer.document, as_json=as_json)
 
 
@@ -299,10 +320,16 @@ def _total(costs: float | dict[str, float], names: list[str]) -> float:
 
 
 def _chosen(
-    choose: str, model: InfluenceDiagram, number: int | None, asked: dict[str, Any], advance: Callable[..., None]
+    choose: str,
+    model: InfluenceDiagram,
+    number: int | None,
+    asked: dict[str, Any],
+    advance: Callable[..., None],
+    plot: Path | None,
 ) -> Answer:
     if choose == "rank":
         found = rank_observations(model, **asked)
+        save_plot(plot, found.plot)
         facts, values = picked(found, "decision expected_utility exact=is_exact"), [_value(v) for v in found.values]
         return Answer(str(found), {**facts, "values": values})
     if choose == "set":
@@ -310,7 +337,9 @@ def _chosen(
         def told(state: ChoiceState) -> None:
             advance(state.num_sets / state.most_sets)
 
-        return _best_set(choose_observations(model, limits=Limits(number), progress=told, **asked))
+        best = choose_observations(model, limits=Limits(number), progress=told, **asked)
+        save_plot(plot, best.plot)
+        return _best_set(best)
     if choose in _CHOICES:
         return _planned(observation_plan(model, max_number=number, is_myopic=choose != "plan", **asked))
     raise InvalidArgument(f"--choose {choose!r} is none of {', '.join(_CHOICES)}.{close_match(choose, _CHOICES)}")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
+from plausible.cli.charts import Drawn
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG
@@ -51,6 +52,13 @@ class LearnedGraph:
     undirected: frozenset[tuple[str, str]] = frozenset()  # edges that the tests leave without a direction
     strengths: EdgeStrengths | None = None  # how often edges were found in samples of the rows
     num_samples: int = 0
+    trace: Callable[[], Drawn] | None = None  # draws how the search or EM went
+
+    def drawn(self) -> Drawn:
+        """How sure edges are, how the search went, or the graph: the first of these that is known."""
+        if self.strengths is not None:
+            return self.strengths.plot()
+        return self.graph.picture(focus=None) if self.trace is None else self.trace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +113,15 @@ class Search:
             results = samples.learn(table, lambda rows: self._search(rows, clock))
         graphs = [one.graph for one in results if one.stopped_by != "time limit"]
         # Samples end in any order; sums over graphs that were sorted are always the same.
-        strengths = WeightedGraphs.of(graphs).distinct().strengths() if graphs else None
+        strengths = (
+            WeightedGraphs.of(graphs, source=f"bootstrap, {counted(len(graphs), 'sample')}").distinct().strengths()
+            if graphs
+            else None
+        )
         if isinstance(result, StructureResult):
             name = self.score or usual_score(table, self.method)
             return LearnedGraph(
-                result.graph, str(result), result.score, name, strengths=strengths, num_samples=len(graphs)
+                result.graph, str(result), result.score, name, frozenset(), strengths, len(graphs), result.plot
             )
         dag, lines = result.dag(), {frozenset(edge) for edge in result.graph.undirected_edges}
         undirected = frozenset((str(a), str(b)) for a, b in dag.edges if frozenset((a, b)) in lines)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from plausible.cli import options
+from plausible.cli.charts import check_plot, save_plot
 from plausible.cli.commands import command
 from plausible.cli.data import DataColumns, read_columns, read_data, weighted_by
 from plausible.cli.graph_learning import LearnedGraph, Search, time_left, told_samples
@@ -81,7 +82,7 @@ _RESTARTS = 5
         "plausible learn data.csv -o net.json --method tan --class lung",
         "plausible learn data.csv -o net.json --method pc --alpha 0.01 --variant conservative",
         "plausible learn data.csv -o net.json --missing available",
-        "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60",
+        "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60 --plot strengths.svg",
         "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
         "plausible learn data.csv -o net.json --graph 'H -> lung; H -> bronc' --hidden H=2",
         "plausible learn days.csv -o weather.json --hidden-states 2 --sequence town --time day",
@@ -156,6 +157,7 @@ def run_learn(
     na: options.MissingMarkers = None,
     continuous: options.ContinuousColumns = None,
     states: options.StateColumns = None,
+    plot: options.Plot = None,
     progress: options.ShowProgress = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -166,8 +168,10 @@ def run_learn(
     numbers, all whole); --continuous and --states say otherwise. Ids, dates and other columns with a value of its own
     for most rows are left out of a search, unless an option names them. --bootstrap tells in what share of the samples
     each edge was found, in either direction and in the one it has. Empty cells are missing: --missing says how a search
-    counts them; tables are then learned by EM, unless rows with empty cells are dropped.
+    counts them; tables are then learned by EM, unless rows with empty cells are dropped. --plot draws how sure edges
+    are, with --bootstrap; else how the search, or EM for hidden variables, went.
     """
+    check_plot(plot)
     check_one_reader({"DATA": data, "--graph": graph})
     check_target(output, format)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
@@ -177,7 +181,7 @@ def run_learn(
             raise InvalidArgument("Give one of --hidden-states, --latent and a --graph over slices of time.")
         places = {"sequence": sequence, "time": time, "gaps": gaps}
         wanted = TimedLearning(hidden_states, latent, slices, _hidden(hidden or (), columns, graph), places)
-        learn_in_time(columns, wanted, output, format, seed, time_limit, progress, as_json)
+        learn_in_time(columns, wanted, output, format, seed, time_limit, plot, progress, as_json)
         return
     if sequence is not None or time is not None:
         raise InvalidArgument(
@@ -193,6 +197,7 @@ def run_learn(
         undirected = weighted_by(columns.table(columns.names), weights)
         allowed = {"method": method, "required": required, "forbidden": forbidden, "seed": seed}
         learned = learn_undirected(undirected, graph, allowed, prior, time_limit, progress)
+        save_plot(plot, learned["draw"])
         tell_undirected(learned, output, format, as_json=as_json)
         return
     clock, believed = Clock.of(time_limit), read_prior(prior) if prior else LIGHT_PRIOR
@@ -223,6 +228,7 @@ def run_learn(
         found = LearnedGraph(given, "graph given")
     network, found, num_open = _with_numbers(found, table, believed, unseen, seed, clock)
     save_model(network, output, format)
+    save_plot(plot, found.drawn)
     facts = {
         "output": str(output),
         "rows": table.num_rows,
@@ -275,7 +281,7 @@ def _with_numbers(
         learned = learn_em(found.graph, table, believed, hidden=unseen, **options)
         network, num_open = learned.network, 0
         how = f"the best of {counted(len(learned.runs), 'run')} of EM, {learned.stopped_by}"
-        found = replace(found, text=f"graph given; {', '.join(unseen)} hidden: {how}")
+        found = replace(found, text=f"graph given; {', '.join(unseen)} hidden: {how}", trace=learned.plot)
     else:
         fit = fit_parameters(found.graph, table, believed)
         if fit.unidentified:

@@ -97,4 +97,13 @@ ShowProgress = Annotated[
     bool | None,
     option("Draw a progress bar on standard error; by default if that is a terminal.", "--progress/--no-progress"),
 ]
+Plot = Annotated[
+    Path | None, option("Draw it into this file, too: .svg, .png or .pdf, by matplotlib.", "--plot", metavar="FILE")
+]
+PlotOutput = Annotated[
+    Path | None,
+    option(
+        "Draw it into this file, too: .svg, .png or .pdf, by matplotlib.", "--plot", "--output", "-o", metavar="FILE"
+    ),
+]
 AsJson = Annotated[bool, option("Print one JSON document instead of text.", "--json")]

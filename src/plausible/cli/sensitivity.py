@@ -7,14 +7,16 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, cast
 
 from plausible.base.records import TextTable
+from plausible.cli.charts import check_plot, save_plot
 from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, plain, read_findings, shielded, split_finding, state_of
-from plausible.cli.options import AsJson, EventText, EvidenceTexts, ModelSource, argument, option
+from plausible.cli.options import AsJson, EventText, EvidenceTexts, ModelSource, PlotOutput, argument, option
 from plausible.cli.output import picked, print_answer
 from plausible.cli.source import read_bayesian
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.inference.sensitivity.functions import SensitivityFunction, Variation, tornado
 from plausible.models import BayesianNetwork
+from plausible.plotting import plot_tornado
 from plausible.variables import State
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ def run_sensitivity(
     solve: Annotated[
         float | None, option("Find the parameter that makes P(event | evidence) so large.", min=0, max=1)
     ] = None,
+    plot: PlotOutput = None,
     as_json: AsJson = False,
 ) -> int:
     """Show how an answer depends on one parameter of the model.
@@ -94,6 +97,7 @@ def run_sensitivity(
     proportion. The slope tells how many times as large an error in x comes out. If no x gives the probability of
     --solve, what can be had is printed and the exit code is 1.
     """
+    check_plot(plot)
     network = read_bayesian(model, _WHY)
     target, state = _event(event, network)
     findings = read_findings(evidence, network)
@@ -106,6 +110,7 @@ def run_sensitivity(
         **({} if solve is None else {"solve": {"probability": solve, "value": solution}}),
     }
     lines = _lines(found, f"P({found.event}{' | evidence' if findings else ''})", solve, solution)
+    save_plot(plot, found.plot)
     print_answer("\n".join(lines), document, as_json=as_json)
     return int(solve is not None and solution is None)
 
@@ -140,6 +145,7 @@ _WIDTH = 24
     examples=(
         "plausible tornado asia lung=yes --evidence xray=yes",
         "plausible tornado asia lung=yes --evidence xray=yes --vary odds --amount 1 --limit 5",
+        "plausible tornado asia lung=yes --evidence xray=yes -o tornado.svg",
     ),
     notes=(SYNTAX,),
 )
@@ -150,6 +156,7 @@ def run_tornado(
     vary: Annotated[str, option("What --amount is a share of: relative, absolute or odds.")] = "relative",
     amount: Annotated[float, option("By how much each parameter is lowered and raised.")] = 0.1,
     limit: Annotated[int, option("How many parameters are listed.", min=1)] = 10,
+    plot: PlotOutput = None,
     as_json: AsJson = False,
 ) -> None:
     """List the parameters that an answer depends on most.
@@ -158,10 +165,12 @@ def run_tornado(
     kept in proportion; those that move P(event | evidence) most come first. In the bars, - is where the probability
     goes as the parameter is lowered, + as it is raised, and | is where it is now.
     """
+    check_plot(plot)
     network = read_bayesian(model, _WHY)
     found = network.sensitivities(*_event(event, network), read_findings(evidence, network))
     bars = tornado(found, cast("Variation", vary), amount, limit)
     bars = bars[bars["swing"] > 0]
+    save_plot(plot, lambda: plot_tornado(bars))
     title = f"P({found.event}{' | evidence' if evidence else ''}) = {found.probability:.6g}"
     total = sum(family.table.size for family in found.families.values())
     rows = [{**row, "parameter": str(row["parameter"])} for row in bars.to_dict("records")]

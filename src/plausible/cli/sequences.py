@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from plausible.cli import options
+from plausible.cli.charts import save_plot
 from plausible.cli.commands import command
 from plausible.cli.data import DataColumns, read_columns
 from plausible.cli.options import argument, option
@@ -142,6 +143,7 @@ def learn_in_time(
     format: str | None,
     seed: int,
     time_limit: float | None,
+    plot: Path | None,
     progress: bool | None,
     as_json: bool,
 ) -> None:
@@ -154,6 +156,7 @@ def learn_in_time(
     with progress_bar("learning a model in time", progress) as advance:
         fit = wanted.fit(dict(columns.source.read()), seed, time_limit, advance)
     save_model(fit.model, output, format)
+    save_plot(plot, fit.plot)
     facts = {"output": str(output), **fit.to_dict()}
     print_answer(f"{output_name(output)}: {fit}", facts, as_json=as_json, error=is_standard(output))
 

@@ -39,12 +39,13 @@ def learn_undirected(
             found = learn_markov_structure(
                 table, **{name: value for name, value in limits.items() if value}, time_limit=time_limit, progress=told
             )
-            drawn, how = found.graph, f"method {found.method}"
+            drawn, how, draw = found.graph, f"method {found.method}", found.plot
             fit = found.fit if weights is None else learn_markov(drawn, table, prior=weights, time_limit=time_limit)
         else:
             drawn, how = UndirectedGraph(graph), "graph given"
             fit = learn_markov(drawn, table, prior=weights, time_limit=time_limit, progress=told)
-    return {"network": fit.network, "graph": drawn, "how": how, "fit": fit, "rows": table.num_rows}
+            draw = fit.plot
+    return {"network": fit.network, "graph": drawn, "how": how, "fit": fit, "rows": table.num_rows, "draw": draw}
 
 
 def _read_prior(text: str | None) -> WeightPrior | None:

@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from plausible.errors import InvalidArgument, MissingDependency, MissingFile
-from plausible.plotting.measuring import FONTS
+from plausible.plotting.measuring import FONTS, known_width
 from plausible.plotting.palette import PALETTE, Colour
 from plausible.plotting.parts import Box, Path, Sheet, Text
 
@@ -46,10 +46,10 @@ def draw(picture: Sheet, ax: Axes | None, dark: bool) -> Axes:
     paint = partial(_paint, shade=int(dark))
     if dark:
         _add_box(ax, Box(0, 0, picture.width, picture.height, "paper"), paint, points)
-    fonts, scale = _fonts()
+    write = partial(_add_text, ax, font=_font(), points=points)
     for item in (item for part in picture.parts for item in part.items):
         if isinstance(item, Text):
-            _add_text(ax, item, paint(item.colour), {"family": fonts, "size": item.size * points * scale})
+            write(item, paint(item.colour))
         elif isinstance(item, Box):
             _add_box(ax, item, paint, points)
         else:
@@ -76,11 +76,17 @@ def checked_target(path: str | FilePath) -> FilePath:
 
 def save_figure(figure: Any, path: str | FilePath) -> FilePath:
     """Write a figure in the format that the ending of the file names."""
+    target = checked_format(figure, path)
+    write_figure(figure, target, target.suffix[1:].lower())
+    return target
+
+
+def checked_format(figure: Any, path: str | FilePath) -> FilePath:
+    """Where a figure is to be written, in a format that it can be written in."""
     target = checked_target(path)
     known = figure.canvas.get_supported_filetypes()
     if target.suffix[1:].lower() not in known:
         raise InvalidArgument(f"No pictures are written as {target.suffix!r}: use .svg, or one of {', '.join(known)}.")
-    write_figure(figure, target, target.suffix[1:].lower())
     return target
 
 
@@ -97,20 +103,32 @@ def _paint(colour: Colour | None, shade: int) -> str:
     return PALETTE[colour][shade] if colour else "none"
 
 
-def _fonts() -> tuple[list[str], float]:
-    """The font to use, and how large."""
+def _font() -> str | None:
+    """The font of those that pictures are measured in, if one is there."""
     from matplotlib import font_manager
 
     there = set(font_manager.get_font_names())
-    found = [font for font in FONTS[:-1] if font in there]
-    return (found[:1], 1.0) if found else (["sans-serif"], _SMALLER)
+    return next((font for font in FONTS[:-1] if font in there), None)
 
 
-def _add_text(ax: Axes, text: Text, colour: str, font: dict[str, Any]) -> None:
+def _add_text(ax: Axes, text: Text, colour: str, *, font: str | None, points: float) -> None:
     aligned = {"start": "left", "middle": "center", "end": "right"}[text.anchor]
-    weight = "bold" if text.is_bold else "normal"
-    # Without this a $ in a name would begin a formula.
-    ax.text(text.x, text.y, text.text, color=colour, ha=aligned, va="baseline", weight=weight, parse_math=False, **font)
+    # Without parse_math a $ in a name would begin a formula.
+    look: dict[str, Any] = {"family": font or "sans-serif", "weight": "bold" if text.is_bold else "normal"}
+    look["size"] = text.size * points * (1.0 if font else _narrowed(text, look))
+    ax.text(text.x, text.y, text.text, color=colour, ha=aligned, va="baseline", parse_math=False, **look)
+
+
+def _narrowed(text: Text, look: dict[str, Any]) -> float:
+    """How much smaller a text is set in another font, so that it is no wider than it is taken to be."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    known = known_width(text.text, text.size, text.is_bold)
+    if not known:
+        return _SMALLER
+    font = FontProperties(size=text.size, family=look["family"], weight=look["weight"])
+    return min(_SMALLER, known / float(text_to_path.get_text_width_height_descent(text.text, font, ismath=False)[0]))
 
 
 def _add_box(ax: Axes, box: Box, paint: Any, points: float) -> None:

@@ -14,7 +14,7 @@ from plausible.plotting.geometry import Curve, Point, Size
 from plausible.plotting.groups import lay_out_groups, plate
 from plausible.plotting.layers import Link
 from plausible.plotting.layout import Layout, lay_out
-from plausible.plotting.measuring import text_width
+from plausible.plotting.measuring import fitted, text_width
 from plausible.plotting.palette import Colour
 from plausible.plotting.parts import Box, Item, Part, Path, Text, moved
 from plausible.plotting.picture import Picture
@@ -160,7 +160,7 @@ def _with_labels(sizes: Sequence[Size], arcs: Sequence[Arc]) -> tuple[list[Size]
 def _wrapped(note: str, most: float) -> list[tuple[float, str]]:
     """The words of a note in lines, each as far in as the note begins with blanks."""
     lines, indent = [""], _INDENT * (len(note) - len(note.lstrip(" ")))
-    for word in note.split():
+    for word in (fitted(word, _NOTE_SIZE, most - indent) for word in note.split()):
         longer = f"{lines[-1]} {word}".strip()
         if lines[-1] and indent + text_width(longer, _NOTE_SIZE) > most:
             lines.append(word)

@@ -121,7 +121,7 @@ def _trail_looks(trail: Trail) -> dict[Any, Look]:
 def strength_looks(edges: Collection[Edge], strengths: Any) -> dict[Any, Look]:
     """Edges as wide as they are strong, relative to the strongest."""
     tell = strength_of(strengths)
-    found = {frozenset(edge.ends): float(tell(*edge.ends)) for edge in edges}
+    found = {edge.ends: float(tell(*edge.ends)) for edge in edges}
     for pair, strength in found.items():
         if not 0 <= strength < float("inf"):
             raise InvalidArgument(
@@ -129,7 +129,7 @@ def strength_looks(edges: Collection[Edge], strengths: Any) -> dict[Any, Look]:
             )
     largest = max(found.values(), default=0.0) or 1.0
     return {
-        pair: Look(thickness=width_of(strength / largest), says=f"strength {strength:.3g}")
+        frozenset(pair): Look(thickness=width_of(strength / largest), says=f"strength {strength:.3g}")
         for pair, strength in found.items()
     }
 

@@ -60,7 +60,7 @@ def plot_strengths(strengths: EdgeStrengths, ax: Axes | None = None) -> Chart:
     """How probable each edge is, parted by its direction; those that stand out are dark."""
     ranked = [item for item in strengths._strongest() if item[0] > 0]
     shown = ranked[:MOST_ROWS]
-    axes, rows = ChartAxes(ax, f"Edges by {strengths.source}", len(shown)), np.arange(len(shown))
+    axes, rows = ChartAxes(ax, f"Strength of edges: {strengths.source}", len(shown)), np.arange(len(shown))
     whole = np.array([strength for strength, _, _ in shown])
     along = np.array([strengths.edge(parent, child) for _, parent, child in shown])
     axes.bars(rows, along, colour=axes.colour("bar"), label="as written")

@@ -30,7 +30,7 @@ def plot_run(result: HasRun, ax: Axes | None = None, title: str = "") -> Chart:
     ended = f"{result.stopped_by} after {counted(result.num_steps, 'step')}" if result.stopped_by else "not begun"
     axes = ChartAxes(ax, f"{title or kind_in_words(result)}: {ended}")
     for run in others:
-        axes.line(range(len(run.trace)), run.trace, colour=axes.colour("faint"), label="")
+        axes.line(range(len(run.trace)), run.trace, colour=axes.colour("faint"), label="", marker="")
     axes.line(range(len(best.trace)), best.trace)
     _step_axes(axes)
     if not len(best.trace):
