@@ -88,6 +88,22 @@ def test_infinite_variances_are_the_limit_of_great_ones(seed, form):
     assert model.log_likelihood(rows_of(values)) == pytest.approx(log_density, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("form", ["joseph", "square-root"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_state_that_is_known_for_certain_stays_so(seed, form):
+    """Without variance of its own: what the other states are uncertain of is that of the joint Gaussian."""
+    system, values, _ = case(3 * seed + 1)
+    size, known = len(system["A"]), seed % len(system["A"])
+    system["A"][known] = np.eye(size)[known]
+    for name in "QP":
+        system[name] = np.diag(np.where(np.arange(size) == known, 0.0, system[name].diagonal()))
+    found = model_of(system, form=form).smooth(rows_of(values))
+    mean, covariance, _ = posterior(system, values)
+    np.testing.assert_allclose(found.mean.ravel(), mean, rtol=1e-9, atol=1e-9)
+    for t in range(len(values)):
+        np.testing.assert_allclose(found.covariance[t], block(covariance, t, t, size), rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("num_diffuse", [0, 1])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_lags_are_covariances_of_steps_side_by_side(seed, num_diffuse):
