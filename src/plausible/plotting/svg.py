@@ -17,7 +17,7 @@ _PAGES = {
     "dark": ":is([data-jp-theme-light=false],.vscode-dark,[theme=dark],[data-md-color-scheme=slate])",
 }
 _PAINTS = {"f": "fill", "s": "stroke"}
-_COLOURS: dict[str, tuple[str, str]] = {**PALETTE}
+_COLOURS: dict[str, tuple[str, str]] = {str(name): shades for name, shades in PALETTE.items()}
 #: What assistive technology is told of each kind of part.
 _ROLES = {"node": "graphics-object", "edge": "graphics-symbol", "plate": "graphics-object", "note": "note"}
 

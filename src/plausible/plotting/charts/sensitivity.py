@@ -99,10 +99,11 @@ def plot_surface(surface: SensitivitySurface, ax: Axes | None = None) -> Chart:
     axes.contours(grid, grid, heights, np.linspace(0.1, 0.9, 9))
     axes.points([surface.current[0]], [surface.current[1]], colour=axes.colour("seen"), markersize=7, zorder=4)
     axes.ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    corners = [(first, second, surface(first, second)) for first in (0.0, 1.0) for second in (0.0, 1.0)]
-    says = [f"{told(answer)} at {told(first)} and {told(second)}" for first, second, answer in corners]
-    names = [str(parameter) for parameter in surface.parameters]
-    return axes.chart(*names, [f"{told(surface.value)} at {' and '.join(map(told, surface.current))} (now)", *says])
+    corners = [(a, b, surface(a, b)) for a in (0.0, 1.0) for b in (0.0, 1.0)]
+    says = [f"{told(answer)} at {told(a)} and {told(b)}" for a, b, answer in corners]
+    first, second = map(str, surface.parameters)
+    now = f"{told(surface.value)} at {' and '.join(map(told, surface.current))} (now)"
+    return axes.chart(first, second, [now, *says])
 
 
 def plot_evidence_impact(impact: EvidenceImpact, ax: Axes | None = None) -> Chart:
