@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,6 @@ from plausible.kernels.row_groups import group_rows
 from plausible.kernels.row_plan import RowPlan, plan_rows
 from plausible.kernels.rows import RowRun, collect_rows, distribute_rows, read_rows
 from plausible.kernels.tables import load
-
-Kept = TypeVar("Kept")
 
 #: Rows go in parts of sizes that do not depend on the number of threads, so that sums come out the same bit for bit:
 #: as many parts as this, of at least so many rows (rows of a part share messages; where there are none, larger parts
@@ -97,8 +95,9 @@ class PreparedRows:
     plan: RowPlan | None  # The nodes that messages go through, where tables are kept; None where they are too large
     parts: tuple[slice, ...]  # Ranges of rows that go together
     hidden: Ints | None = None  # The variables that all rows hide, where these go without messages; see `HiddenColumns`
-    #: What is kept from run to run, by its kind and the first row of a part.
-    _kept: dict[tuple[type, int], Any] = field(default_factory=dict, repr=False)
+    #: What is kept from run to run, by the first row of a part.
+    _groups: dict[int, Groups] = field(default_factory=dict, repr=False)
+    _columns: dict[int, HiddenColumns] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, program: Program, rows: Codes, target: int | None = None) -> PreparedRows:
@@ -159,25 +158,22 @@ class PreparedRows:
 
     def groups(self, part: slice) -> Groups:
         """The groups of the rows of a part; kept, where all together are not too many."""
-
-        plan = self.plan
-        assert plan is not None
-        num_bytes = 4 * len(self.rows) * len(plan.parents)
-        return self._once(Groups, part, num_bytes, lambda: Groups(*group_rows(plan, self.rows[part])))
+        assert self.plan is not None
+        found = self._groups.get(part.start)
+        if found is None:
+            found = Groups(*group_rows(self.plan, self.rows[part]))
+            if 4 * len(self.rows) * len(self.plan.parents) <= _KEPT_BYTES:
+                self._groups[part.start] = found
+        return found
 
     def columns(self, part: slice) -> HiddenColumns:
         """Where the rows of a part look; kept likewise."""
-        hidden, rows = self.hidden, self.rows[part]
-        assert hidden is not None
-        num_bytes = 12 * len(self.rows) * self.program.num_cliques
-        return self._once(HiddenColumns, part, num_bytes, lambda: HiddenColumns.of(self.program, rows, hidden))
-
-    def _once(self, kind: type[Kept], part: slice, num_bytes: int, make: Callable[[], Kept]) -> Kept:
-        found: Kept | None = self._kept.get((kind, part.start))
+        assert self.hidden is not None
+        found = self._columns.get(part.start)
         if found is None:
-            found = make()
-            if num_bytes <= _KEPT_BYTES:
-                self._kept[kind, part.start] = found
+            found = HiddenColumns.of(self.program, self.rows[part], self.hidden)
+            if 12 * len(self.rows) * self.program.num_cliques <= _KEPT_BYTES:
+                self._columns[part.start] = found
         return found
 
 
