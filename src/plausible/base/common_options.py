@@ -28,6 +28,11 @@ COMMON_OPTIONS: Mapping[str, str] = MappingProxyType(
         "diagram what is known before any decision is made.",
         "options": "How the work is done: a record of the type that the signature names. That of an influence diagram, "
         "`SolvingOptions`, has the words of `solve`.",
+        "output, progress": "A file that rows go to, piece by piece, where they need not fit in memory: .parquet, .csv "
+        "or .tsv (packed as .gz, .bz2 or .xz, too), .arrow or .feather. It appears once it is whole, and takes the "
+        "place of one of that name; answers for rows stand in it in their order, after the index of these. The call "
+        "then gives a record with its `path`, `num_rows`, `num_pieces` and `num_bytes`. progress= is called with the "
+        "number of rows done, after each piece; an answer that is true, like Ctrl-C, ends it, and no file appears.",
         "engine": "How the answer is computed: an engine such as `LoopyBP()`; by default the cheapest exact way. "
         '"auto" is exact where that is within the budget, and else approximate; the `info` of the answer says which.',
         "budget": "The most time and memory that exact answers may take; by default `Budget()`. What would cost more "
@@ -59,6 +64,8 @@ def tell_common_options(call: Callable[..., Any]) -> None:
     code = unwrap(call).__code__
     taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     names = [name for name in COMMON_OPTIONS if set(name.split(", ")) <= set(taken)]
+    together = {one for name in names if ", " in name for one in name.split(", ")}
+    names = [name for name in names if name not in together]
     if not names or not call.__doc__:
         return
     doc = cleandoc(call.__doc__)

@@ -18,10 +18,11 @@ from plausible.cli.evidence import SYNTAX, is_one_value, read_findings, read_int
 from plausible.cli.options import argument, option
 from plausible.cli.output import check_one_reader, input_name, is_standard, print_answer, print_json, print_line
 from plausible.cli.source import read_graph_or_network, read_network
-from plausible.cli.tables import Chunk, TableReader, check_output, new_table, open_table
+from plausible.cli.tables import Chunk, TableReader, check_output, distinct_cells, new_table, open_table
 from plausible.cli.terminal import facts, progress_bar
+from plausible.data.columns import as_categories
 from plausible.data.factorizing import MISSING_WORDS, MissingValues
-from plausible.data.row_files import ColumnKind, cells_of, kind_of
+from plausible.data.row_files import ColumnKind
 from plausible.data.table import Table
 from plausible.errors import (
     ImpossibleEvidence,
@@ -66,19 +67,15 @@ class Prediction:
             moments = (f"mean({self.target})", f"variance({self.target})")
             return dict.fromkeys(moments if self.with_probabilities else moments[:1], float)
         headers = [f"P({self.target}={state})" for state in self.target.states] if self.with_probabilities else []
-        return {**dict.fromkeys(headers, float), f"predicted {self.target}": kind_of(self.target)}
+        return {**dict.fromkeys(headers, float), f"predicted {self.target}": self.target}
 
-    def answers(self, chunk: Chunk) -> dict[str, list[Any]]:
+    def answers(self, chunk: Chunk) -> dict[str, Any]:
         """The columns of the answer; a row that can't be or has an unknown state is an error that tells its place."""
         numbers = self._numbers(chunk)
-        columns: list[list[Any]] = numbers.T.tolist()
-        if self.target.is_continuous:
-            return dict(zip(self.kinds, columns, strict=False))  # the variance is left out where none is asked for
-        states = self.target.states
-        told = zip([f"P({self.target}={state})" for state in states], columns, strict=True)
-        states = tuple(map(str, states)) if kind_of(self.target) is str else states
-        best = [states[place] for place in numbers.argmax(axis=1)]
-        return {**dict(told if self.with_probabilities else ()), f"predicted {self.target}": best}
+        columns = list(numbers.T) if self.with_probabilities or self.target.is_continuous else []
+        if not self.target.is_continuous:
+            columns.append(numbers.argmax(axis=1))
+        return dict(zip(self.kinds, columns, strict=False))  # the variance is left out where none is asked for
 
     def _numbers(self, chunk: Chunk) -> np.ndarray[Any, np.dtype[np.float64]]:
         """For each row the probabilities of the target's states, or its mean and variance."""
@@ -86,39 +83,42 @@ class Prediction:
         names = [name for name in chunk.columns if name in self.variables and name != self.target.name]
         evidence = {**fixed, **{name: self._findings(chunk, self.variables[name]) for name in names}}
         # The target is not evidence; a column for it, though empty, keeps the number of rows where there is no other.
-        rows: dict[str, list[Any]] = {**evidence, self.target.name: [None] * chunk.num_rows}
+        rows: dict[str, Any] = {**evidence, self.target.name: [None] * chunk.num_rows}
         try:
             if self.target.is_continuous and isinstance(self.engine, HybridEngine):
                 return self.engine.predict_moments(rows, self.target.name).to_numpy()
             return self.engine.predict_proba(rows, self.target.name).to_numpy()
         except ImpossibleEvidence as error:
             row = int(np.argmax(np.isneginf(self.engine.log_likelihood(rows))))
-            findings = {name: cells[row] for name, cells in evidence.items() if cells[row] is not None}
+            findings = {name: cells[row] for name, cells in evidence.items() if not is_missing(cells[row])}
             raise chunk.error(row, self._contradiction(findings) or str(error)) from None
 
-    def _findings(self, chunk: Chunk, variable: Variable) -> list[Any]:
-        """Cells as states or numbers, `None` where they are empty; a file may hold text where others are meant."""
-        cells = cells_of(chunk.columns[variable.name])
-        try:
-            distinct = dict.fromkeys(cells)
-        except TypeError:  # lists and the like, which name a state by their text
-            cells = [None if cell is None else str(cell) for cell in cells]
-            distinct = dict.fromkeys(cells)
-        meant: dict[Any, Any] = {}
-        for cell in distinct:
+    def _findings(self, chunk: Chunk, variable: Variable) -> Any:
+        """Cells as states or numbers; a file may hold text where others are meant."""
+        places, values = distinct_cells(chunk.columns[variable.name])
+        meant: list[Any] = []
+        for place, value in enumerate(values):
             try:
-                if cell is None or is_missing(cell) or cell in self.missing:
-                    meant[cell] = None
-                else:
-                    meant[cell] = float(cell) if variable.is_continuous else state_of(variable, cell)
+                meant.append(self._meaning(variable, value))
             except (TypeError, ValueError) as error:
-                problem = f"Column {variable.name!r} is continuous: expected a number, not {cell!r}."
+                meant.append(-1)
+                if not (places == place).any():
+                    continue
+                problem = f"Column {variable.name!r} is continuous: expected a number, not {value!r}."
                 if isinstance(error, UnknownState):
                     problem = f"Column {variable.name!r}: {error}"
-                if cell in MISSING_WORDS:
-                    problem += f" If it means missing, say so: --na {quote(cell)}."
-                raise chunk.error(cells.index(cell), problem) from None
-        return [meant[cell] for cell in cells]
+                if value in MISSING_WORDS:
+                    problem += f" If it means missing, say so: --na {quote(value)}."
+                raise chunk.error(int(np.argmax(places == place)), problem) from None
+        if variable.is_continuous:
+            return np.array([*meant, np.nan])[places]
+        return as_categories(variable, np.array([*meant, -1])[places])
+
+    def _meaning(self, variable: Variable, value: Any) -> float:
+        """The number that a cell stands for, or the position of a state; NaN or -1 where it is empty."""
+        if is_missing(value) or value in self.missing:
+            return np.nan if variable.is_continuous else -1
+        return float(value) if variable.is_continuous else variable.index(state_of(variable, value))
 
     def _contradiction(self, findings: Mapping[str, State]) -> str:
         """Which findings can't be together."""

@@ -7,11 +7,14 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from plausible.cli.output import STANDARD_INPUT, binary_output, is_standard, open_input
 from plausible.data.arrow_parts import pyarrow
@@ -35,6 +38,18 @@ class Chunk:
 def rows_in_chunk(num_columns: int) -> int:
     """How many rows to hold at once: fewer of a wide table."""
     return max(1, min(_MAX_ROWS, _MAX_CELLS // max(num_columns, 1)))
+
+
+def distinct_cells(column: Any) -> tuple[NDArray[Any], Sequence[Any]]:
+    """For each cell the place of its value among those that differ, -1 where it is empty; lists count as their text."""
+    if hasattr(column, "dictionary_encode"):
+        with suppress(NotImplementedError):  # one of Arrow's
+            encoded = column if hasattr(column, "indices") else column.dictionary_encode()
+            return encoded.indices.cast("int64").fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
+        column = [None if cell is None else str(cell) for cell in column.to_pylist()]
+    places: dict[Any, int] = {None: -1}
+    found = np.array([places.setdefault(cell, len(places) - 1) for cell in column], dtype=np.intp)
+    return found, list(places)[1:]
 
 
 class CSVReader:

@@ -45,6 +45,10 @@ class ParquetPart(Part):
     num_bytes: float
 
     @property
+    def file(self) -> Path:
+        return self.path
+
+    @property
     def place(self) -> str:
         if not self.groups:
             return str(self.path)
@@ -130,6 +134,10 @@ class ArrowPart(Part):
     index: Sequence[str]
     num_rows: int
     num_bytes: float
+
+    @property
+    def file(self) -> Path:
+        return self.path
 
     @property
     def place(self) -> str:

@@ -114,6 +114,11 @@ class Part(ABC):
         """How many bytes are read for all columns."""
 
     @property
+    def file(self) -> Path | None:
+        """The file that is read."""
+        return None
+
+    @property
     def index(self) -> Sequence[str]:
         """The columns that name the rows and are no variables, such as the index that pandas has written."""
         return ()
@@ -139,6 +144,10 @@ class CSVPart(Part):
     path: Path
     form: CSVFormat
     kinds: Mapping[str, Kind]
+
+    @property
+    def file(self) -> Path:
+        return self.path
 
     @property
     def place(self) -> str:

@@ -282,6 +282,32 @@ def decode(columns: Mapping[str, npt.NDArray[Any]], variables: Mapping[str, Vari
     return pd.DataFrame(decoded, columns=list(variables), copy=False)
 
 
+def as_categories(variable: Variable, codes: npt.NDArray[Any]) -> Any:
+    """Positions of states as a column of categories; numbers of a continuous variable as they are."""
+    import pandas as pd
+
+    if variable.is_continuous:
+        return codes
+    states = pd.Index(list(variable.states), dtype=object, tupleize_cols=False)
+    return pd.Series(pd.Categorical.from_codes(codes, categories=states))
+
+
+class PlacedColumns(dict[str, Any]):
+    """Columns of some rows of a file, of which it is known where each stands."""
+
+    def __init__(self, columns: Mapping[str, Any], place: str, row_of: Callable[[int], int]) -> None:
+        super().__init__(columns)
+        self.place = place
+        self.row_of = row_of  # number of a row -> at what place it stands, counted from 0
+
+
+def row_name(frame: Any, row: int) -> str:
+    """What errors call a row of a frame, of columns or of a file."""
+    if isinstance(frame, PlacedColumns):
+        return f"{frame.place}: Row {frame.row_of(row)}"
+    return f"Row {row} of the data"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceColumns:
     """Rows of evidence, states as positions; columns in which nothing is observed are left out."""
@@ -290,6 +316,7 @@ class EvidenceColumns:
     states: Mapping[str, npt.NDArray[Any]]  # name of a discrete variable -> positions of its states, -1 where missing
     numbers: Mapping[str, Floats]  # name of a continuous variable -> its numbers, NaN where missing
     num_rows: int  # the length of all columns
+    source: Any = None  # what they were read from
 
     @classmethod
     def read(
@@ -307,7 +334,7 @@ class EvidenceColumns:
         num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
         states = {n: c for n, c in encoded.items() if not variables[n].is_continuous and (c >= 0).any()}
         numbers = {n: c for n, c in encoded.items() if variables[n].is_continuous and not np.isnan(c).all()}
-        return cls(variables, states, numbers, num_rows)
+        return cls(variables, states, numbers, num_rows, frame)
 
     def take(self, rows: Positions) -> EvidenceColumns:
         """Some of the rows."""

@@ -146,6 +146,10 @@ class _WithConstants(Part):
         return self.part.num_bytes
 
     @property
+    def file(self) -> Path | None:
+        return self.part.file
+
+    @property
     def index(self) -> Sequence[str]:
         return self.part.index
 

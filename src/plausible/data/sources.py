@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Positions
 from plausible.data.arrow_parts import pyarrow
 from plausible.data.column_types import categories_of
-from plausible.data.columns import frame_columns
+from plausible.data.columns import as_categories, frame_columns
 from plausible.data.csv_columns import CSV_OPENERS, TextColumn, csv_ending, read_csv_columns
 from plausible.data.factorizing import MissingValues, factorize, warn_of_missing_words
 from plausible.data.source_parts import is_in_pieces
@@ -82,14 +82,8 @@ def _columns_of_stream(stream: Stream, variables: Mapping[str, Variable], missin
             columns[name] = np.full(stream.first_pass.num_rows, None, dtype=object)
             continue
         cells = np.concatenate([rows.columns[name] for rows in batches])
-        columns[name] = cells if read.variables[name].is_continuous else _states_of(read.variables[name], cells)
+        columns[name] = as_categories(read.variables[name], cells)
     return OpenColumns(columns, variables, None)
-
-
-def _states_of(variable: Variable, codes: NDArray[Any]) -> Any:
-    import pandas as pd
-
-    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(list(variable.states), dtype=object)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

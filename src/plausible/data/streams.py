@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,6 +146,11 @@ class Stream:
     def parts(self) -> Sequence[Part]:
         """The parts of the source, of which columns and rows are chosen."""
         return parts_of(self._source, self._form)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files that are read."""
+        return list(dict.fromkeys(part.file for part in self.parts if part.file is not None))
 
     @cached_property
     def names(self) -> list[str]:

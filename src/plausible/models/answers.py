@@ -352,9 +352,6 @@ class Answers(Beliefs):
             else `Gibbs()`.
         budget
             The most that the clique tree, with all of its tables in memory, may cost; by default `Budget()`.
-        progress
-            Called with the number of rows written to the `output`, after each piece; an answer that is true, like
-            Ctrl-C, ends it.
 
         Examples
         --------

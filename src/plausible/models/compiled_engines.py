@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,8 @@ from plausible.base.arrays import Codes, Flags, Floats
 from plausible.base.method_names import own_methods
 from plausible.cpds import CPD
 from plausible.data import encode_evidence
-from plausible.data.columns import EvidenceColumns
+from plausible.data.columns import EvidenceColumns, row_name
+from plausible.data.row_files import WrittenRows
 from plausible.errors import NotSupported, PlausibleWarning, counted
 from plausible.factors import MomentGaussian
 from plausible.factors.alignment import Scope, check_size, num_entries
@@ -25,10 +27,12 @@ from plausible.inference.gaussian.regression import EvidenceWeight
 from plausible.inference.hybrid.hybrid_rows import HybridAnswers, HybridRows
 from plausible.inference.plan import Plan, plan_factors, plan_of
 from plausible.inference.posterior import read_targets
-from plausible.models.compiled_model import CompiledModel, checked_weights, index_of, unlabelled
+from plausible.models.compiled_model import CompiledModel, checked_weights
 from plausible.models.lowering import lower
 from plausible.models.numbers import Numbers, ancestors_of, regression_of
 from plausible.models.question import Parts, Question, QuestionKind
+from plausible.models.row_answers import RowsLike
+from plausible.models.samples import Progress
 from plausible.models.ways import Tree
 from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
 
@@ -66,8 +70,7 @@ class ExactEngine(CompiledModel):
 
     # --- a table of evidence ---
 
-    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
-        """Compute log P(row) for each row of evidence, with missing cells summed out; -inf for impossible rows."""
+    def _row_log_totals(self, frame: Any) -> Floats:
         rows = encode_evidence(frame, self.variables, self.place)
         return self.sums.answer_rows(rows).log_totals - self.log_normalizer
 
@@ -92,7 +95,7 @@ class ExactEngine(CompiledModel):
             )
         rows = encode_evidence(frame, self.variables, self.place)
         answers = sums.answer_rows(rows, weights=checked_weights(weights, len(rows)))
-        self._refuse_impossible(rows, answers.log_totals)
+        self._refuse_impossible(frame, rows, answers.log_totals)
         assert answers.totals is not None
         return sums.family_totals(answers.totals, asked, cliques)
 
@@ -110,19 +113,19 @@ class ExactEngine(CompiledModel):
             budget=self.sums.budget,
         )
 
-    def _refuse_impossible(self, rows: Codes, log_totals: Floats) -> None:
+    def _refuse_impossible(self, frame: Any, rows: Codes, log_totals: Floats) -> None:
         """A row that can't happen is an error with its number, and the cells that contradict each other."""
         impossible = np.isneginf(log_totals)
         if impossible.any():
             row = int(np.argmax(impossible))
             cells = zip(self.variables.values(), rows[row].tolist(), strict=True)
             findings = {variable.name: variable.states[state] for variable, state in cells if state >= 0}
-            raise self._impossible_row(row, findings)
+            raise self._impossible_row(row_name(frame, row), findings)
 
     def _row_beliefs(self, frame: Any, target: Variable) -> Floats:
         rows = encode_evidence(frame, self.variables, self.place)
         answers = self.sums.answer_rows(rows, target.name)
-        self._refuse_impossible(rows, answers.log_totals)
+        self._refuse_impossible(frame, rows, answers.log_totals)
         assert answers.marginals is not None
         return answers.marginals
 
@@ -210,13 +213,49 @@ class HybridEngine(CompiledModel):
             )
         return self._answers(self._rows(frame), groups=[(target,)]).joints[0]
 
-    def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
+    @overload
+    def predict(
+        self, frame: RowsLike, target: str, *, output: None = ..., progress: Progress | None = ...
+    ) -> pd.Series[Any]: ...
+    @overload
+    def predict(
+        self, frame: RowsLike, target: str, *, output: str | PathLike[str], progress: Progress | None = ...
+    ) -> WrittenRows: ...
+    def predict(
+        self,
+        frame: RowsLike,
+        target: str,
+        *,
+        output: str | PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> pd.Series[Any] | WrittenRows:
         """For each row the most probable state of a discrete target, or the mean of a continuous one."""
-        if self._target(target).is_continuous:
-            return self.predict_moments(frame, target)["mean"].rename(target)
-        return CompiledModel.predict(self, frame, target)
+        import pandas as pd
 
-    def predict_moments(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
+        if not self._target(target).is_continuous:
+            return CompiledModel.predict(self, frame, target, output=output, progress=progress)
+        question = self._of_rows({target: float}, lambda rows: self._row_moments(rows, target)[:, 0], target)
+        if output is not None:
+            return question.write(frame, output, progress)
+        means, index = question.answers(frame, progress)
+        return pd.Series(means, index=index, name=target)
+
+    @overload
+    def predict_moments(
+        self, frame: RowsLike, target: str, *, output: None = ..., progress: Progress | None = ...
+    ) -> pd.DataFrame: ...
+    @overload
+    def predict_moments(
+        self, frame: RowsLike, target: str, *, output: str | PathLike[str], progress: Progress | None = ...
+    ) -> WrittenRows: ...
+    def predict_moments(
+        self,
+        frame: RowsLike,
+        target: str,
+        *,
+        output: str | PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> pd.DataFrame | WrittenRows:
         """The exact mean and variance of a continuous target for each row of evidence, in columns of these names.
 
         >>> from plausible import BayesianNetwork, LinearGaussianCPD
@@ -232,14 +271,19 @@ class HybridEngine(CompiledModel):
 
         if not self._target(target).is_continuous:
             raise NotSupported(f"{target!r} is discrete: predict_proba(frame, {target!r}) gives its probabilities.")
-        answers = self._answers(self._rows(unlabelled(frame, target)), target=target)
-        return pd.DataFrame({"mean": answers.mean, "variance": answers.variance}, index=index_of(frame))
+        kinds = {"mean": float, "variance": float}
+        question = self._of_rows(kinds, lambda rows: self._row_moments(rows, target), target)
+        if output is not None:
+            return question.write(frame, output, progress)
+        moments, index = question.answers(frame, progress)
+        return pd.DataFrame(moments, columns=list(kinds), index=index)
 
-    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
-        """log of the probability of each row's states times the density of its numbers, missing cells integrated out.
+    def _row_moments(self, frame: Any, target: str) -> Floats:
+        """The mean and the variance of a number, for each row."""
+        answers = self._answers(self._rows(frame), target=target)
+        return np.column_stack([answers.mean, answers.variance])
 
-        -inf for a row that can't happen, +inf where a number is certain given the rest.
-        """
+    def _row_log_totals(self, frame: Any) -> Floats:
         return self._answers(self._rows(frame), refuse_impossible=False).log_totals
 
     def _countable(self) -> dict[str, Scope]:
@@ -278,7 +322,7 @@ class HybridEngine(CompiledModel):
         impossible = np.isneginf(found.log_totals)
         if refuse_impossible and impossible.any():
             row = int(np.argmax(impossible))
-            raise self._impossible_row(row, rows.findings(row))
+            raise self._impossible_row(row_name(rows.source, row), rows.findings(row))
         return replace(found, log_totals=found.log_totals + lowered.log_scale)
 
     def _table_of_rows(self, cpd: CPD, rows: EvidenceColumns, asked: Iterable[str]) -> EvidenceWeight:
@@ -313,7 +357,7 @@ class HybridEngine(CompiledModel):
         if (matters & hidden).any():
             parents = " or ".join(repr(parent.name) for parent in cpd.parents if parent.is_continuous)
             raise NotSupported(
-                f"Row {int(np.argmax(matters & hidden))} of the data has no number for {parents}, on which the "
+                f"{row_name(rows.source, int(np.argmax(matters & hidden)))} has no number for {parents}, on which the "
                 f"discrete {name!r} depends: exact inference can't integrate that. Fill it in, or leave {name!r} out."
             )
 

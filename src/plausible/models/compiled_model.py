@@ -13,8 +13,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.options import Seed
 from plausible.base.records import html_page
-from plausible.data.columns import frame_columns
-from plausible.data.row_files import WrittenRows
+from plausible.data.row_files import ColumnKind, WrittenRows
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope
@@ -29,6 +28,7 @@ from plausible.models.question import (
     read_names,
     refuse_numbers_alone,
 )
+from plausible.models.row_answers import Answering, RowQuestion, RowsLike
 from plausible.models.samples import Progress, taking
 from plausible.models.shown_parts import title_of, variables_table
 from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
@@ -132,7 +132,13 @@ class CompiledModel(ABC):
 
     @overload
     def sample(
-        self, num_rows: int, seed: Seed = ..., evidence: EvidenceLike | None = ..., *, output: None = ...
+        self,
+        num_rows: int,
+        seed: Seed = ...,
+        evidence: EvidenceLike | None = ...,
+        *,
+        output: None = ...,
+        progress: Progress | None = ...,
     ) -> pd.DataFrame: ...
     @overload
     def sample(
@@ -163,7 +169,22 @@ class CompiledModel(ABC):
 
     # --- a table of evidence ---
 
-    def predict_proba(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
+    @overload
+    def predict_proba(
+        self, frame: RowsLike, target: str, *, output: None = ..., progress: Progress | None = ...
+    ) -> pd.DataFrame: ...
+    @overload
+    def predict_proba(
+        self, frame: RowsLike, target: str, *, output: str | PathLike[str], progress: Progress | None = ...
+    ) -> WrittenRows: ...
+    def predict_proba(
+        self,
+        frame: RowsLike,
+        target: str,
+        *,
+        output: str | PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> pd.DataFrame | WrittenRows:
         """Compute P(target | row) for each row of evidence, a column per state; missing cells are not observed.
 
         A column of the target itself is not looked at, so that rows with known answers can be given as they are; to
@@ -173,7 +194,8 @@ class CompiledModel(ABC):
         Parameters
         ----------
         frame
-            Rows of evidence, states and numbers: a pandas, polars or arrow frame, or a mapping from names to columns.
+            Rows of evidence, states and numbers: a pandas, polars or arrow frame, a mapping from names to columns, or
+            files of any size: a path, a glob, a folder, a `Stream`.
 
         Examples
         --------
@@ -191,17 +213,63 @@ class CompiledModel(ABC):
         import pandas as pd
 
         variable = self._target(target)
+        kinds = dict.fromkeys(map(str, variable.states), float)
+        question = self._of_rows(kinds, lambda rows: self._row_beliefs(rows, variable), target)
+        if output is not None:
+            return question.write(frame, output, progress)
+        beliefs, index = question.answers(frame, progress)
         columns = pd.Index(list(variable.states), dtype=object, tupleize_cols=False)
-        beliefs = self._row_beliefs(unlabelled(frame, target), variable)
-        return pd.DataFrame(beliefs, columns=columns, index=index_of(frame))
+        return pd.DataFrame(beliefs, columns=columns, index=index)
 
-    def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
+    @overload
+    def predict(
+        self, frame: RowsLike, target: str, *, output: None = ..., progress: Progress | None = ...
+    ) -> pd.Series[Any]: ...
+    @overload
+    def predict(
+        self, frame: RowsLike, target: str, *, output: str | PathLike[str], progress: Progress | None = ...
+    ) -> WrittenRows: ...
+    def predict(
+        self,
+        frame: RowsLike,
+        target: str,
+        *,
+        output: str | PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> pd.Series[Any] | WrittenRows:
         """Find the most probable state of the target for each row, as `predict_proba`; ties go to the first state."""
         import pandas as pd
 
         variable = self._target(target)
-        best = self._row_beliefs(unlabelled(frame, target), variable).argmax(axis=1)
-        return pd.Series([variable.states[place] for place in best], index=index_of(frame), name=target)
+        question = self._of_rows(
+            {target: variable}, lambda rows: self._row_beliefs(rows, variable).argmax(axis=1), target
+        )
+        if output is not None:
+            return question.write(frame, output, progress)
+        best, index = question.answers(frame, progress)
+        return pd.Series([variable.states[place] for place in best], index=index, name=target)
+
+    @overload
+    def log_likelihood(self, frame: RowsLike, *, output: None = ..., progress: Progress | None = ...) -> Floats: ...
+    @overload
+    def log_likelihood(
+        self, frame: RowsLike, *, output: str | PathLike[str], progress: Progress | None = ...
+    ) -> WrittenRows: ...
+    def log_likelihood(
+        self, frame: RowsLike, *, output: str | PathLike[str] | None = None, progress: Progress | None = None
+    ) -> Floats | WrittenRows:
+        """Compute log P(row) for each row of evidence, with missing cells summed out; -inf for impossible rows.
+
+        Numbers count by their density; +inf stands where one is certain given the rest. In an `output` the column is
+        called log_likelihood.
+        """
+        question = self._of_rows({"log_likelihood": float}, self._row_log_totals)
+        if output is not None:
+            return question.write(frame, output, progress)
+        return question.answers(frame, progress)[0]
+
+    def _of_rows(self, kinds: Mapping[str, ColumnKind], answer: Answering, target: str | None = None) -> RowQuestion:
+        return RowQuestion(self.variables, self.place, kinds, answer, target)
 
     def expected_counts(
         self,
@@ -243,6 +311,10 @@ class CompiledModel(ABC):
         """The expected counts of some families, or of all that can be counted."""
 
     @abstractmethod
+    def _row_log_totals(self, frame: Any) -> Floats:
+        """log P(row), a number each."""
+
+    @abstractmethod
     def _row_beliefs(self, frame: Any, target: Variable) -> Floats:
         """P(target | row), a row each; nothing is observed of the target."""
 
@@ -254,22 +326,9 @@ class CompiledModel(ABC):
             raise UnknownVariable.named(target, self.variables, self.place)
         return self.variables[target]
 
-    def _impossible_row(self, row: int, findings: Mapping[str, Any]) -> ImpossibleEvidence:
-        """The error for a row that can't happen, with the cells that contradict each other."""
+    def _impossible_row(self, row: str, findings: Mapping[str, Any]) -> ImpossibleEvidence:
+        """The error for a row that can't happen, with the cells that contradict each other; by what it is called."""
         return impossible_row(row, contradiction_of(self, findings))
-
-
-def unlabelled(frame: Any, target: str) -> Any:
-    """The rows with nothing observed of the target."""
-    columns = frame if isinstance(frame, Mapping) else frame_columns(frame)
-    return {**columns, target: np.full(len(columns[target]), np.nan)} if target in columns else frame
-
-
-def index_of(frame: Any) -> Any:
-    """The index of a pandas frame."""
-    import pandas as pd
-
-    return frame.index if isinstance(frame, pd.DataFrame) else None
 
 
 def checked_count(num_rows: int) -> int:
@@ -292,12 +351,11 @@ def checked_weights(weights: npt.ArrayLike | None, num_rows: int) -> Floats:
     return numbers
 
 
-def impossible_row(row: int, contradiction: ImpossibleEvidence | None) -> ImpossibleEvidence:
-    """The error for a row of data that can't happen, and what is known about why."""
+def impossible_row(row: int | str, contradiction: ImpossibleEvidence | None) -> ImpossibleEvidence:
+    """The error for a row that can't happen, by its number or what it is called, and what is known about why."""
     why = contradiction or "It has probability zero."
-    return ImpossibleEvidence(
-        f"Row {row} of the data can't happen. {why} Drop the row, or mend the cell that is wrong."
-    )
+    called = row if isinstance(row, str) else f"Row {row} of the data"
+    return ImpossibleEvidence(f"{called} can't happen. {why} Drop the row, or mend the cell that is wrong.")
 
 
 def named_families(
