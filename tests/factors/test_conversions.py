@@ -8,7 +8,7 @@ import math
 import pandas as pd
 import pytest
 
-from plausible.errors import InvalidFactor, UnknownState, UnknownVariable
+from plausible.errors import InvalidFactor, TooLarge, UnknownState, UnknownVariable
 from plausible.factors import Factor
 from plausible.variables import Variable
 from refusals import refuses
@@ -164,3 +164,10 @@ def test_incomplete_or_unreadable_frames_are_refused():
     refuses(UnknownVariable, "Did you mean 'value'", Factor.from_frame, frame, value="valeu")
     with pytest.raises(UnknownVariable):
         Factor.from_frame(frame[:1], states={"C": ["x"]})
+
+
+def test_a_mapping_over_too_many_variables_is_refused_before_any_table_is_made():
+    """2^60 numbers are asked for by a mapping with one of them."""
+    scope = {f"v{i}": 2 for i in range(60)}
+    with pytest.raises(TooLarge, match="v0"):
+        Factor.from_dict(scope, {(0,) * 60: 1.0})
