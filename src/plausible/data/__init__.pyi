@@ -4,6 +4,7 @@ from plausible.data.columns import decode as decode
 from plausible.data.columns import encode_column as encode_column
 from plausible.data.columns import encode_columns as encode_columns
 from plausible.data.columns import encode_evidence as encode_evidence
+from plausible.data.different_rows import compressed as compressed
 from plausible.data.discretization import Discretizer as Discretizer
 from plausible.data.events import DataEvent as DataEvent
 from plausible.data.events import empirical_distribution as empirical_distribution
