@@ -240,3 +240,28 @@ def test_a_window_tells_the_row_that_is_impossible():
         stuck.filter({"X": [0, 1]}, engine=Window(2))
     with pytest.raises(pb.errors.InvalidArgument, match="length=0"):
         Window(0)
+
+
+@pytest.mark.parametrize("engine", ["auto", pb.LoopyBP(), ParticleFilter])
+def test_engines_of_other_networks_are_refused_with_the_way_to_take_them(engine):
+    """A name, an engine of ordinary networks, and a class that was meant to be called."""
+    _, _, model = _coupled(np.random.default_rng(0))
+    for question in (model.filter, model.smooth, model.predict, model.forecast):
+        with pytest.raises(pb.errors.InvalidArgument, match=r"engine=.* as in Window\(3, LoopyBP\(\)\)"):
+            question({"a": [0, 1], "b": [1, 0]}, engine=engine)
+
+
+def test_engines_mind_inputs_of_now_and_of_before():
+    """A window of all steps is exact, and particles are near, with what is given in slices before, too."""
+    rng = np.random.default_rng(0)
+    moves = TableCPD("X", rng.dirichlet([1, 1], size=(2, 2, 2)), ["U", "U[-1]", "X[-1]"])
+    model = pb.DynamicBayesianNetwork(
+        [TableCPD("X", [0.5, 0.5])],
+        [moves, TableCPD("Y", [[0.8, 0.2], [0.3, 0.7]], ["X"])],
+        inputs=[pb.Variable("U", ["a", "b"])],
+    )
+    rows, later = {"U": list("abbab"), "Y": [0, 1, None, 1, 1]}, {"U": ["b", "a"]}
+    assert _apart(model.smooth(rows, engine=Window(5)), model.smooth(rows)) < 1e-12
+    assert _apart(model.predict(rows, 2, inputs=later, engine=Window(2)), model.predict(rows, 2, inputs=later)) < 1e-12
+    drawn = model.smooth(rows, engine=ParticleFilter(5000, seed=0, num_trajectories=2000))
+    assert np.abs(drawn["X"] - model.smooth(rows)["X"]).to_numpy().max() < 4 * 0.5 / np.sqrt(2000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from plausible.models.sequences.step_joints import ChainJoints
 from plausible.models.sequences.steps_ahead import NumberAhead, inputs_ahead
 from plausible.models.sequences.template import Lagged, Template, lagged
 from plausible.models.sequences.trajectory import DrawnPaths, Trajectory
+from plausible.models.sequences.unrolling import unrolled_findings
 from plausible.variables import State, Variable
-from plausible.variables.evidence import likelihood
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -387,19 +387,3 @@ def _last_steps(evidence: StepEvidence, values: Floats, steps: int) -> Floats:
     """The last steps of each sequence: axes (sequence, step, what `values` has of it)."""
     ends = evidence.sequences.starts[1:]
     return values[(ends[:, None] - steps + np.arange(steps)).astype(np.intp)]
-
-
-def unrolled_findings(sequences: Sequences) -> dict[str, Any]:
-    """The observations of one sequence as evidence of the network unrolled over its steps."""
-    findings: dict[str, Any] = {}
-    for name, column in sequences.columns.items():
-        variable = sequences.variables[name]
-        is_seen = ~np.isnan(column) if variable.is_continuous else column >= 0
-        places, cells = np.flatnonzero(is_seen).tolist(), column[is_seen].tolist()
-        seen = cells if variable.is_continuous else [variable.states[cell] for cell in cells]
-        findings |= {f"{name}[{at}]": cell for at, cell in zip(places, seen, strict=True)}
-        if name in sequences.soft:
-            soft = sequences.soft[name]
-            weights = map(likelihood, soft.weights)
-            findings |= {f"{name}[{at}]": cell for at, cell in zip(soft.steps.tolist(), weights, strict=True)}
-    return findings

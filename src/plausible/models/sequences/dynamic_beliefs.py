@@ -13,7 +13,7 @@ from plausible.inference.budget import Budget, read_budget
 from plausible.models.sequences.gaussian_slices import GaussianSlices, gaussian_beliefs
 from plausible.models.sequences.interventions import intervened
 from plausible.models.sequences.joint_chains import JointChains
-from plausible.models.sequences.observations import SliceEngine, StepBeliefs, StepEvidence
+from plausible.models.sequences.observations import SliceEngine, StepBeliefs, StepEvidence, read_slice_engine
 from plausible.models.sequences.sequence_model import SequenceModel
 from plausible.models.sequences.slice_passes import SlicePasses
 from plausible.models.sequences.slice_program import Clusters, SliceProgram, compile_slice
@@ -108,8 +108,8 @@ class DynamicBeliefs(SequenceModel):
     ) -> StepBeliefs:
         """The log-likelihoods of steps, the beliefs of all discrete variables side by side, and those of numbers."""
         if engine is not None:
-            answer: StepBeliefs = getattr(engine, f"_{question}")(self, evidence, budget, level)
-            return answer
+            chosen = read_slice_engine(engine)
+            return (chosen._smooth if question == "smooth" else chosen._filter)(self, evidence, budget, level)
         if (of_numbers := gaussian_beliefs(evidence, level, is_smoothed=question == "smooth")) is not None:
             return of_numbers
         if budget is None and (joint := JointChains.of(evidence)) is not None:

@@ -6,15 +6,16 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats, Ints
+from plausible.base.remedies import Argument
 from plausible.cpds import CPD
 from plausible.data.sequences import Sequences
 from plausible.engine.run import Semiring
-from plausible.errors import InvalidModel, NotSupported
+from plausible.errors import InvalidArgument, InvalidModel, NotSupported
 from plausible.inference.budget import Budget
 from plausible.kernels.slices import Observations
 from plausible.models.sequences.slice_program import SliceProgram, hidden_scope
@@ -61,12 +62,24 @@ class StepBeliefs(NamedTuple):
     effective_sizes: Floats | None = None  # of samplers, at each step
 
 
+@runtime_checkable
 class SliceEngine(Protocol):
     """What approximates the beliefs of a dynamic network; numbers with intervals that have a probability."""
 
     def _filter(self, model: Any, evidence: StepEvidence, budget: Budget | None, level: float) -> StepBeliefs: ...
 
     def _smooth(self, model: Any, evidence: StepEvidence, budget: Budget | None, level: float) -> StepBeliefs: ...
+
+
+def read_slice_engine(engine: object) -> SliceEngine:
+    """An engine of dynamic networks; others are refused with the way to take them."""
+    if isinstance(engine, SliceEngine) and not isinstance(engine, type):
+        return engine
+    raise InvalidArgument(
+        Argument("engine", engine),
+        " is no engine of networks over time: take BoyenKoller(), ParticleFilter() or Window(), which has an engine of "
+        "ordinary networks answer a few slices at a time, as in Window(3, LoopyBP()). Without one, answers are exact.",
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
+from plausible.data.sequences import Sequences
 from plausible.errors import NotSupported
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.sequences.cpd_emission_rows import LAG
@@ -15,6 +17,7 @@ from plausible.models.sequences.cpd_emissions import CPDEmission
 from plausible.models.sequences.emissions import Emission, ProductEmission
 from plausible.models.sequences.linear_answers import LinearAnswers
 from plausible.variables import Variable
+from plausible.variables.evidence import likelihood
 
 
 def unrolled_chain(
@@ -120,3 +123,19 @@ def _regressions(
         intercept = float(means[i] - shares @ means[:i])
         cpds.append(LinearGaussianCPD(name, intercept, kept, variance if variance > 1e-12 * noise[i, i] else 0.0))
     return cpds
+
+
+def unrolled_findings(sequences: Sequences) -> dict[str, Any]:
+    """The observations of one sequence as evidence of the network unrolled over its steps."""
+    findings: dict[str, Any] = {}
+    for name, column in sequences.columns.items():
+        variable = sequences.variables[name]
+        is_seen = ~np.isnan(column) if variable.is_continuous else column >= 0
+        places, cells = np.flatnonzero(is_seen).tolist(), column[is_seen].tolist()
+        seen = cells if variable.is_continuous else [variable.states[cell] for cell in cells]
+        findings |= {f"{name}[{at}]": cell for at, cell in zip(places, seen, strict=True)}
+        if name in sequences.soft:
+            soft = sequences.soft[name]
+            weights = map(likelihood, soft.weights)
+            findings |= {f"{name}[{at}]": cell for at, cell in zip(soft.steps.tolist(), weights, strict=True)}
+    return findings
