@@ -210,6 +210,18 @@ def test_neighbourhoods_with_more_states_meet_the_conditions_and_find_the_graph(
     assert found.path[0].num_edges == 0
 
 
+def test_regressions_of_many_states_end_in_few_steps():
+    """Rare states bend the loss little; steps that remember those before them see that."""
+    rng = np.random.default_rng(2)
+    rows = rng.integers(25, size=(800, 4))
+    for place in range(1, 4):
+        rows[:, place] = np.where(rng.random(800) < 0.5, rows[:, place - 1], rows[:, place])
+    found = pb.learn.markov_structure(dict(zip("ABCD", rows.T, strict=True)), "neighbourhood", strength=0.01)
+    assert found.converged
+    assert found.kkt_residual <= 1e-5
+    assert found.run.num_steps < 120  # some 500 if each step is made as if it were the first
+
+
 def test_pairwise_sums_equal_those_of_any_scope():
     """Value and gradient by matrix products equal those row by row, tables with zeros and more states included."""
     rng = np.random.default_rng(0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +19,20 @@ from plausible.search.run import CONVERGED
 _MOST_CURVED = 0.5
 #: Of the quadratic problem of one step so many rounds over all sources are made at most.
 _MOST_ROUNDS = 50
+#: Steps are mixed with so many before them.
+_MEMORY = 5
 #: Where a step leaves more than this share of what conditions are missed by, Newton's method takes over: columns that
 #: nearly tell each other bend rows very differently. Its steps at most, and the weights and the work that it is for.
 _SLOW, _NEWTON_STEPS, _NEWTON_WEIGHTS, _NEWTON_WORK = 0.3, 10, 400, 1e8
 _ROWS_AT_ONCE = 1024
+
+
+class Losses(NamedTuple):
+    """Of each target -log P(x_j | others) for one row, and its mean curvature; the slopes in its columns' weights."""
+
+    losses: Floats
+    curvatures: Floats
+    slopes: Floats
 
 
 class Coded(NamedTuple):
@@ -54,11 +66,8 @@ class Coded(NamedTuple):
         moments = columns.T @ (columns * shares[:, None])
         return cls(columns, shares, owner, contrasts, moments, allowed, penalties)
 
-    def losses(self, weights: Floats, targets: Flags) -> tuple[Floats, Floats, Floats]:
-        """Of each target -log P(x_j | others) for one row, its mean curvature; and the slopes in its columns' weights.
-
-        Rows go in parts that stay in a cache.
-        """
+    def losses(self, weights: Floats, targets: Flags) -> Losses:
+        """Of some targets, all at once; rows go in parts that stay in a cache."""
         chosen = np.flatnonzero(targets[self.owner])
         owner, is_all = self.owner[chosen], chosen.size == self.owner.size
         chosen_weights = weights if is_all else np.ascontiguousarray(weights[:, chosen])
@@ -75,16 +84,17 @@ class Coded(NamedTuple):
                 found[:, binary] += _of_two(logits[:, binary], observed[:, binary], shares, misses_of_two)
                 misses[:, binary] = misses_of_two
                 for target in np.flatnonzero(widths > 1):
-                    at = np.flatnonzero(owner == target)
+                    first = int(np.searchsorted(owner, target))
+                    at = slice(first, first + int(widths[target]))
                     logs, misses[:, at], bends = _of_many(logits[:, at], observed[:, at], self.contrasts[target])
-                    found[0, at[0]] += shares @ logs
-                    found[1, at[0]] += shares @ bends
+                    found[0, first] += shares @ logs
+                    found[1, first] += shares @ bends
             misses *= shares[:, None]
             slopes += columns.T @ misses
         every = np.zeros_like(weights)
         every[:, chosen] = slopes
         losses, curvatures = (np.bincount(owner, line, minlength=targets.size).astype(float) for line in found)
-        return losses, curvatures, every
+        return Losses(losses, curvatures, every)
 
     def norms(self, weights: Floats) -> Floats:
         """‖W_ij‖ of each source and target."""
@@ -138,6 +148,8 @@ class RegressionState(NamedTuple):
     slopes: Floats
     curvatures: Floats  # by which the next step's quadratic problem is scaled
     residuals: Floats  # of each target: by how much the conditions of an optimum are missed
+    #: The last weights that quadratic problems were solved at, and the moves to their solutions.
+    past: tuple[tuple[Floats, Floats], ...] = ()
 
 
 class Regressions(NamedTuple):
@@ -150,30 +162,88 @@ class Regressions(NamedTuple):
     def init(self, weights: Floats) -> RegressionState:
         """The state at some weights."""
         everything = np.ones(len(self.coded.contrasts), dtype=bool)
-        losses, curvatures, slopes = self.coded.losses(weights, everything)
-        return RegressionState(weights, losses, slopes, curvatures, self._residuals(weights, slopes))
+        found = self.coded.losses(weights, everything)
+        residuals = self._residuals(weights, found.slopes)
+        return RegressionState(weights, found.losses, found.slopes, found.curvatures, residuals)
 
     def step(self, state: RegressionState) -> RegressionState:
-        """Solve the quadratic problem of each target that is not done; where it promised too much, curve it more."""
-        coded, targets = self.coded, state.residuals > self.tolerance
-        proposed = self._solved(state, targets)
-        losses, curvatures, slopes = coded.losses(proposed, targets)
-        moves = proposed - state.weights
-        bounds = -(state.slopes * moves).sum(axis=0)
-        bends = (moves * (coded.moments @ moves)).sum(axis=0)
-        size = len(coded.contrasts)
-        first, second = (np.bincount(coded.owner, part, minlength=size) for part in (bounds, bends))
-        most = state.losses + first + 0.5 * state.curvatures * second
-        is_good = targets & (losses <= most + 1e-12)
-        columns = is_good[coded.owner]
-        weights = np.where(columns, proposed, state.weights)
-        slopes = np.where(columns, slopes, state.slopes)
-        curved = np.where(is_good, np.maximum(curvatures, 1e-3), np.minimum(2 * state.curvatures, _MOST_CURVED))
-        curved = np.where(targets, curved, state.curvatures)
-        losses = np.where(is_good, losses, state.losses)
-        made = RegressionState(weights, losses, slopes, curved, self._residuals(weights, slopes))
+        """Solve the quadratic problem of each target that is not done, and mix the move with those before it."""
+        targets = state.residuals > self.tolerance
+        made = self._moved(state, targets)
         is_slow = targets & (made.residuals > np.maximum(self.tolerance, _SLOW * state.residuals))
-        return self._polished(made, is_slow) if is_slow.any() else made
+        chosen = is_slow & self._are_small(made.weights)
+        return self._polished(made, chosen) if chosen.any() else made
+
+    def _moved(self, state: RegressionState, targets: Flags) -> RegressionState:
+        """The mixed weights where they win half of what solutions promise; else the solutions, if they win it all."""
+        coded, proposed = self.coded, self._solved(state, targets)
+        bounds = self._bounds(state, proposed)
+        half = 0.5 * (bounds + self._penalties(proposed) + state.losses + self._penalties(state.weights))
+        past = (*state.past, (state.weights, proposed - state.weights))[-_MEMORY - 1 :]
+        mixed = self._mixed(past, proposed)
+        found = coded.losses(mixed, targets)
+        is_lower = targets & (found.losses + self._penalties(mixed) <= half)
+        made = self._merged(state._replace(past=past), mixed, found, is_lower)
+        rest = targets & ~is_lower
+        if not rest.any():
+            return made
+        found = coded.losses(proposed, rest)
+        is_good = rest & (found.losses <= bounds + 1e-12)
+        made = self._merged(made, proposed, found, is_good)
+        columns = rest[coded.owner]
+        return made._replace(
+            curvatures=np.where(rest & ~is_good, np.minimum(2 * state.curvatures, _MOST_CURVED), made.curvatures),
+            past=tuple((np.where(columns, past[-1][0], w), np.where(columns, past[-1][1], m)) for w, m in past),
+        )
+
+    def _merged(self, state: RegressionState, weights: Floats, found: Losses, targets: Flags) -> RegressionState:
+        """The state with other weights of some targets, and what was found there."""
+        columns = targets[self.coded.owner]
+        weights = np.where(columns, weights, state.weights)
+        slopes = np.where(columns, found.slopes, state.slopes)
+        losses = np.where(targets, found.losses, state.losses)
+        curvatures = np.where(targets, np.maximum(found.curvatures, 1e-3), state.curvatures)
+        return RegressionState(weights, losses, slopes, curvatures, self._residuals(weights, slopes), state.past)
+
+    def _penalties(self, weights: Floats) -> Floats:
+        """Of each target."""
+        finite = np.where(np.isfinite(self.strengths), self.strengths, 0.0)
+        return np.asarray((finite * self.coded.norms(weights)).sum(axis=0))
+
+    def _bounds(self, state: RegressionState, weights: Floats) -> Floats:
+        """Of each target what the quadratic problem of a state has at some weights, the penalty left out."""
+        coded, moves = self.coded, weights - state.weights
+        rises = -(state.slopes * moves).sum(axis=0)
+        bends = (moves * (coded.moments @ moves)).sum(axis=0)
+        first, second = (np.bincount(coded.owner, part, minlength=len(coded.contrasts)) for part in (rises, bends))
+        return np.asarray(state.losses + first + 0.5 * state.curvatures * second)
+
+    def _mixed(self, past: Sequence[tuple[Floats, Floats]], proposed: Floats) -> Floats:
+        """The proposed weights of each target, less what past moves tell of the next ones (Anderson 1965)."""
+        owner, size = self.coded.owner, len(self.coded.contrasts)
+        if len(past) < 2 or not owner.size:
+            return proposed
+        turns = np.array([after[1] - before[1] for before, after in pairwise(past)])
+        steps = np.array([after[0] - before[0] for before, after in pairwise(past)])
+        starts = np.searchsorted(owner, np.arange(size))
+        kept = np.flatnonzero(np.bincount(owner, minlength=size))
+        sums = np.einsum("asc,bsc->cab", turns, np.concatenate([turns, past[-1][1][None]]))
+        sums = np.add.reduceat(sums, starts[kept], axis=0)
+        shares = np.linalg.pinv(sums[:, :, :-1], rcond=1e-12, hermitian=True) @ sums[:, :, -1:]
+        every = np.zeros((size, len(turns)))
+        every[kept] = shares[:, :, 0]
+        mixed = proposed - np.einsum("asc,ca->sc", turns + steps, every[owner])
+        present = self.coded.norms(proposed) > 0
+        mixed[1:] *= present[np.ix_(owner, owner)]
+        return np.asarray(mixed)
+
+    def _are_small(self, weights: Floats) -> Flags:
+        """The targets that have sources, and of these so few weights that Newton's method takes no longer."""
+        coded = self.coded
+        widths, present = np.bincount(coded.owner, minlength=len(coded.contrasts)), coded.norms(weights) > 0
+        sizes = widths * (1 + widths @ present)
+        is_small = (sizes <= _NEWTON_WEIGHTS) & (sizes.astype(float) ** 2 * len(coded.columns) <= _NEWTON_WORK)
+        return np.asarray(is_small & present.any(axis=0))
 
     def _polished(self, state: RegressionState, targets: Flags) -> RegressionState:
         """By Newton's method, the weights of some targets that are not zero."""
@@ -183,22 +253,18 @@ class Regressions(NamedTuple):
             sources = np.flatnonzero(present[:, target])
             rows = np.r_[0, 1 + np.flatnonzero(np.isin(coded.owner, sources))]
             columns = np.flatnonzero(coded.owner == target)
-            size = rows.size * columns.size
-            if size <= _NEWTON_WEIGHTS and size**2 * len(coded.columns) <= _NEWTON_WORK:
-                groups = np.searchsorted(sources, coded.owner[rows[1:] - 1])
-                one = Regression(
-                    coded.columns[:, rows],
-                    coded.columns[:, 1 + columns],
-                    coded.weights,
-                    coded.contrasts[target],
-                    np.r_[-1, groups],
-                    self.strengths[sources, target],
-                )
-                weights[np.ix_(rows, columns)] = one.solved(weights[np.ix_(rows, columns)], 0.1 * self.tolerance)
-        losses, _, slopes = coded.losses(weights, targets)
-        losses = np.where(targets, losses, state.losses)
-        slopes = np.where(targets[coded.owner], slopes, state.slopes)
-        return RegressionState(weights, losses, slopes, state.curvatures, self._residuals(weights, slopes))
+            groups = np.searchsorted(sources, coded.owner[rows[1:] - 1])
+            one = Regression(
+                coded.columns[:, rows],
+                coded.columns[:, 1 + columns],
+                coded.weights,
+                coded.contrasts[target],
+                np.r_[-1, groups],
+                self.strengths[sources, target],
+            )
+            weights[np.ix_(rows, columns)] = one.solved(weights[np.ix_(rows, columns)], 0.1 * self.tolerance)
+        made = self._merged(state, weights, coded.losses(weights, targets), targets)
+        return made._replace(curvatures=state.curvatures)
 
     def ends(self, state: RegressionState) -> str:
         """Converged where all conditions hold."""
