@@ -34,7 +34,6 @@ class EncodedRows(NamedTuple):
     num_rows: int
     weights: Floats | None
     interventions: Mapping[str, Flags]  # as in `Table`
-    source: Batch  # what was read, which knows where each row stands
 
 
 class FirstPass(NamedTuple):
@@ -315,15 +314,17 @@ class Stream:
         kinds = self.parts[0].kinds
         return self.num_rows * sum(8 if kinds[name] == NUMBERS else 1 for name in self.names)
 
-    def encoded(self, part: Part, index: Sequence[str] = ()) -> Iterator[EncodedRows]:
-        """The rows of a part, some at a time, with these columns as they are."""
-        variables = self.variables
-        for batch in self.batches(part, index):
-            columns = {
-                name: encode(variable, batch.columns[name], batch.place, batch.row)
-                for name, variable in variables.items()
-            }
-            yield EncodedRows(columns, batch.num_rows, self._weights_of(batch), self._marks_of(batch), batch)
+    def encoded(self, part: Part) -> Iterator[EncodedRows]:
+        """The rows of a part, some at a time."""
+        for batch in self.batches(part):
+            yield EncodedRows(self.encode(batch), batch.num_rows, self._weights_of(batch), self._marks_of(batch))
+
+    def encode(self, batch: Batch) -> dict[str, NDArray[Any]]:
+        """Name -> positions of states, or numbers, of some rows."""
+        return {
+            name: encode(variable, batch.columns[name], batch.place, batch.row)
+            for name, variable in self.variables.items()
+        }
 
     def batches(self, part: Part, more: Sequence[str] = ()) -> Iterator[Batch]:
         """The batches of a part, with the rows that were chosen and without the values that mean missing."""

@@ -104,11 +104,13 @@ class RowQuestion:
         """The answers to some rows at a time, with what names these; one piece at least, which may have no rows."""
         num_done = 0
         for part in stream.parts:
-            for rows in stream.encoded(part, stream.index):
-                columns = {name: as_categories(stream.variables[name], cells) for name, cells in rows.columns.items()}
-                placed = PlacedColumns(columns, rows.source.place, rows.source.row)
-                yield self.answer(unlabelled(placed, self.target)), _labels_in(rows.source, stream.index)
-                num_done += rows.num_rows
+            for batch in stream.batches(part, stream.index):
+                columns = {
+                    name: as_categories(stream.variables[name], cells) for name, cells in stream.encode(batch).items()
+                }
+                placed = PlacedColumns(columns, batch.place, batch.row)
+                yield self.answer(unlabelled(placed, self.target)), _labels_in(batch, stream.index)
+                num_done += batch.num_rows
                 if progress is not None and progress(num_done):
                     raise KeyboardInterrupt
         if not num_done:
