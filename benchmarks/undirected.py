@@ -186,14 +186,19 @@ def _fields() -> list[list[object]]:
         pb.Feature([(f"Y{i},{j}", f"x{i},{j}") for i, j in cells], lambda y, x: y * x, name="push"),
     ]
     targets, rows = [f"Y{i},{j}" for i, j in cells], list[list[object]]()
-    for engine in (pb.inference.LoopyBP(), pb.inference.TreeReweightedBP()):
+    engines = {
+        "LoopyBP": pb.inference.LoopyBP(),
+        "TreeReweightedBP": pb.inference.TreeReweightedBP(),
+        "TreeReweightedBP, residual": pb.inference.TreeReweightedBP(schedule="residual"),
+    }
+    for title, engine in engines.items():
         fit = pb.learn.crf(features, data, targets=targets, engine=engine, max_steps=0)
         ground = fit._form.ground(Table.read(data, {**fit._form.targets, **fit._form.inputs}))
         labelled = fit._form.labels(Table.read(data, {**fit._form.targets, **fit._form.inputs})), np.ones(1)
         objective = read_objective("likelihood").on(Sample(ground, None, engine, _rows=labelled))
         objective.at(np.array([0.3, 0.5]))
         seconds, (value, _) = _seconds(lambda o=objective: o.at(np.array([0.32, 0.55])), 1)
-        name = f"gradient of a grid field, {SIDE} x {SIDE}, {PICTURES} pictures, {type(engine).__name__}"
+        name = f"gradient of a grid field, {SIDE} x {SIDE}, {PICTURES} pictures, {title}"
         rows.append([name, seconds, None, None, f"objective {value:.6g}"])
     return rows
 

@@ -178,14 +178,14 @@ class Reparametrisation:
     rounding: float  # a generous measure of what rounding can have done to `log_constant`
 
 
-def variable_beliefs(state: MessageState) -> list[Floats]:
-    """The normalised product of the field of each variable and the messages into it."""
+def variable_beliefs(state: MessageState) -> Floats:
+    """The normalised product of the field of each variable and the messages into it, each where its field is."""
     if not state.order.size:
-        return []
+        return np.empty(0)
     sizes, starts = state.graph.variables["num_states"], state.graph.variables["start"]
     sums = _sums(state, _spread(state))
     totals = _log_totals(sums, starts, sizes, is_max=False)
-    return np.split(np.exp(sums - np.repeat(totals, sizes)), starts[1:])
+    return np.asarray(np.exp(sums - np.repeat(totals, sizes)))
 
 
 def factor_beliefs(state: MessageState) -> Floats:

@@ -196,11 +196,13 @@ def _exact(problem: Problem, found: Reparametrisation, info: QueryInfo) -> Estim
 
 def _tables(problem: Problem, state: MessageState, groups: Sequence[tuple[int, ...]]) -> tuple[Floats, ...]:
     """The belief about each group of variables."""
-    singles = variable_beliefs(state)
-    tables = []
+    singles, starts, tables = variable_beliefs(state), state.graph.variables["start"], []
     for group in groups:
         wide = tuple(variable for variable in group if problem.sizes[variable] > 1)
-        table = np.ones(()) if not wide else singles[wide[0]] if len(wide) == 1 else _joint(problem, state, wide)
+        if len(wide) == 1:
+            table = singles[starts[wide[0]] :][: problem.sizes[wide[0]]]
+        else:
+            table = _joint(problem, state, wide) if wide else np.ones(())
         tables.append(table.reshape([int(problem.sizes[variable]) for variable in group]))
     return tuple(tables)
 

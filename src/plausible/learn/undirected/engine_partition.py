@@ -117,7 +117,7 @@ class MessagePartition(Part):
         self._state, self._estimate = run.state, self._engine.estimate_from(problem, run.state)
         if run.state.is_contradictory:
             raise ImpossibleEvidence("All assignments are ruled out: the tables are zero everywhere.")
-        beliefs = np.concatenate([factor_beliefs(run.state), *variable_beliefs(run.state), [1.0]])
+        beliefs = np.concatenate([factor_beliefs(run.state), variable_beliefs(run.state), [1.0]])
         return float(self._estimate), np.asarray(self._reader @ beliefs)
 
 
