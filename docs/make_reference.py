@@ -36,6 +36,7 @@ ROOMS = {
     "decisions": "Decisions",
     "plotting": "Pictures and charts",
     "io": "Files",
+    "studio": "The page in the browser",
     "examples": "Examples",
     "errors": "Errors and warnings",
 }

@@ -90,7 +90,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     source = ROOT / "src"
     files = {file.relative_to(source).as_posix() for file in source.rglob("*.*") if file.is_file()}
     assert packed == {
-        name for name in files if name.endswith((".py", ".pyi", ".json", "py.typed", ".js", ".css", ".txt"))
+        name
+        for name in files
+        if name.endswith((".py", ".pyi", ".json", "py.typed", ".js", ".css", ".txt", ".html", ".svg"))
     }
     assert {"plausible/__init__.pyi", "plausible/py.typed", "plausible/examples/networks/asia.json"} <= packed
     assert metadata["Version"] == plausible.__version__
