@@ -20,6 +20,8 @@ from plausible.learn.constraint_based.parents_and_children import parents_and_ch
 from plausible.learn.constraint_based.pc import pc
 from plausible.learn.estimation.families import data_fragmentation, graph_log_likelihood
 from plausible.learn.estimation.posterior import parameter_posterior
+from plausible.learn.evaluation.measures import score_graph
+from plausible.learn.incomplete.gaussian_maximization import gaussian_lines
 from plausible.learn.independence.gaussian_tests import read_test
 from plausible.learn.learned_parameters import fit_parameters
 from plausible.learn.learned_structure import learn_structure
@@ -213,6 +215,35 @@ def test_parameters_are_learned_from_one_batch_and_are_the_same():
     assert ours == pytest.approx(theirs)
     assert str(data_fragmentation(graph, foreign)) == str(data_fragmentation(graph, table))
     assert conditional_entropy(foreign, "c", ["a"]) == pytest.approx(conditional_entropy(table, "c", ["a"]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "graph"), [("numbers", "x -> z <- y; z -> w"), ("mixed", "a -> c; a -> x; x -> z <- a")]
+)
+def test_gaussians_are_learned_from_moments_in_one_batch(kind, graph):
+    """Where there are no rows: regressions in each state of the parents that have some, and what they leave open."""
+    table, foreign = _pair(kind)
+    asked = []
+    foreign.moments_of = lambda requests: asked.append(len(requests)) or PlainStatistics.moments_of(foreign, requests)
+    expected, found = (fit_parameters(graph, data) for data in (table, foreign))
+    assert asked == [len(table.continuous)]
+    for name in table.continuous:
+        ours, theirs = (gaussian_lines(fit.network.cpd(name)) for fit in (found, expected))
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    assert score_graph(graph, foreign) == pytest.approx(score_graph(graph, table), rel=1e-12)
+
+
+def test_what_moments_leave_open_is_told():
+    """One row in a context, none in another, and collinear parents: the same lines and the same flags as from rows."""
+    rows = {"a": [0, 0, 0, 0, 1], "x": [0.0, 1.0, 2.0, 3.0, 5.0], "u": [0.0, 2.0, 4.0, 6.0, 10.0]}
+    rows["y"] = [1.0, 3.5, 5.0, 7.0, 9.0]
+    table = Table.read(rows, [Variable("a", 3)])
+    foreign = _foreign(table)
+    expected, found = (fit_parameters("a -> y <- x; u -> y", data) for data in (TableStatistics(table), foreign))
+    for one, other in zip(*(gaussian_lines(fit.network.cpd("y")) for fit in (found, expected)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(found.unidentified["y"], expected.unidentified["y"])
 
 
 def test_a_search_asks_for_counts_once_a_step():

@@ -88,13 +88,20 @@ class FamilyMoments(NamedTuple):
 
 
 def grouped_moments(numbers: Floats, groups: Positions, weights: Floats, states: Ints) -> FamilyMoments:
-    """The moments of groups of rows, one for each line of `states`; groups that weigh nothing are left out."""
+    """The moments of groups of rows, one for each line of `states`; groups that weigh nothing are left out.
+
+    The first row of each group is subtracted before anything is summed, as in `Moments.of_rows`.
+    """
     size = len(states)
     weight = np.bincount(groups, weights, size).astype(np.float64)
     seen = weight > 0
-    shift = numbers[:, :1] if numbers.shape[1] else np.zeros((len(numbers), 1))
-    shifted = numbers - shift
-    means = np.array([np.bincount(groups, weights * line, size) for line in shifted]).reshape(len(numbers), size)
+    firsts = np.zeros(size, dtype=np.intp)
+    firsts[groups[::-1]] = np.arange(len(groups))[::-1]
+    shift = numbers[:, firsts] if numbers.shape[1] else np.zeros((len(numbers), size))
+    shifted = numbers - shift[:, groups]
+    means = np.zeros((len(numbers), size))
+    for place, line in enumerate(shifted):
+        means[place] = np.bincount(groups, weights * line, size)
     means /= np.where(seen, weight, 1.0)
     centred = shifted - means[:, groups]
     scatter = np.empty((size, len(numbers), len(numbers)))
@@ -127,8 +134,8 @@ def joined_moments(parts: Sequence[FamilyMoments], factors: Sequence[float]) -> 
         states[kept],
         weight[kept],
         np.bincount(groups, rows, size).astype(np.float64)[kept],
-        np.array([mean for mean, _ in joined]).reshape(-1, num),
-        np.array([scatter for _, scatter in joined]).reshape(-1, num, num),
+        np.array([mean for mean, _ in joined]).reshape(len(kept), num),
+        np.array([scatter for _, scatter in joined]).reshape(len(kept), num, num),
     )
 
 

@@ -122,6 +122,11 @@ class Statistics(ABC):
         return {}
 
     @property
+    def has_rows(self) -> bool:
+        """Whether the rows are at hand; else counts and moments are all there is."""
+        return False
+
+    @property
     def table(self) -> Table:
         """The rows themselves, for what can't do without; refused where there are none at hand."""
         raise NotSupported(f"{type(self).__name__} has no rows, which this needs: give a table, not its statistics.")

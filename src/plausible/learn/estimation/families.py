@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Flags, Floats
 from plausible.base.records import Result, record
 from plausible.cpds import CPD
+from plausible.data.moments import FamilyMoments
 from plausible.data.source_parts import is_in_pieces
 from plausible.data.sources import open_columns
 from plausible.data.statistics import FamilyRows, Request, Statistics
@@ -41,6 +42,7 @@ class Families:
     variables: Mapping[str, Variable]  # in the order of the graph
     parents: Mapping[str, tuple[str, ...]]  # name -> the names of its parents, in order
     statistics: Statistics
+    _moments: dict[str, FamilyMoments] = field(default_factory=dict)
 
     def parents_of(self, name: str) -> tuple[Variable, ...]:
         """The parents as variables."""
@@ -54,6 +56,14 @@ class Families:
         for table in tables:
             _refuse_overflow(table)
         return dict(zip(asked, tables, strict=True))
+
+    def moments(self, name: str) -> FamilyMoments:
+        """The moments of the family of a number; those of all numbers are asked for together."""
+        if name not in self._moments:
+            numbers = [each for each, variable in self.variables.items() if variable.is_continuous]
+            answers = self.statistics.moments_of([Request(each, self.parents[each]) for each in numbers])
+            self._moments.update(zip(numbers, answers, strict=True))
+        return self._moments[name]
 
     def rows(self, name: str) -> FamilyRows:
         """The cases that say something about a variable: complete, without those in which it was set from outside."""

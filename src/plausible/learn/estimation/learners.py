@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Flags, Floats, Positions
 from plausible.base.tolerances import DETERMINED
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD, LogisticCPD, NoisyOr, Split, TreeCPD
+from plausible.data.moments import FamilyMoments
 from plausible.data.statistics import FamilyRows
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, suggestion
 from plausible.learn.estimation.families import CPDLearner, Families, FamilyFit, FamilyTask, ParameterKnowledge
@@ -53,12 +54,18 @@ class GaussianLearner:
             raise InvalidArgument(f"{task.name!r} has states: a Gaussian distribution is one of a number.")
         discrete = [parent for parent in task.parents if not parent.is_continuous]
         continuous = [parent for parent in task.parents if parent.is_continuous]
-        rows, shape = task.rows(), tuple(parent.num_states for parent in discrete)
-        context = np.zeros(len(rows.weights), dtype=np.intp)
-        if discrete:
-            context = np.ravel_multi_index(tuple(rows.columns[parent.name] for parent in discrete), shape)
-        fits = _regress(rows, task.name, continuous, context, math.prod(shape))
-        pooled = fits if not discrete else _regress(rows, task.name, continuous, np.zeros_like(context), 1)
+        shape = tuple(parent.num_states for parent in discrete)
+        if task.families.statistics.has_rows:
+            rows = task.rows()
+            context = np.zeros(len(rows.weights), dtype=np.intp)
+            if discrete:
+                context = np.ravel_multi_index(tuple(rows.columns[parent.name] for parent in discrete), shape)
+            fits = _regress(rows, task.name, continuous, context, math.prod(shape))
+            pooled = fits if not discrete else _regress(rows, task.name, continuous, np.zeros_like(context), 1)
+        else:
+            moments, places = _with_child_last(task, continuous)
+            fits = _regress_moments(moments, places, shape)
+            pooled = _regress_moments(moments.pooled.part(range(len(places))), places, ())
         # what the contexts leave open is taken from all together
         empty, short = fits.num_cases == 0, fits.num_cases <= len(continuous) + 1
         common = 1.0 if pooled.num_cases[0] == 0 else pooled.variance[0]
@@ -96,6 +103,32 @@ def _regress(
     intercept = means[-1] - sum((c * m for c, m in zip(coefficients.T, means, strict=False)), np.zeros(num_contexts))
     num_cases = np.maximum(weight, np.bincount(context, minlength=num_contexts))
     return _Regression(num_cases, intercept, coefficients, variance, rank)
+
+
+def _with_child_last(task: FamilyTask, continuous: list[Variable]) -> tuple[FamilyMoments, list[int]]:
+    """The moments of a family, and the places in them of its numbers: the parents in order, then the child."""
+    names = [parent.name for parent in continuous]
+    order = [name for name in task.families.statistics.continuous if name in (*names, task.name)]
+    return task.families.moments(task.name), [order.index(name) for name in (*names, task.name)]
+
+
+def _regress_moments(moments: FamilyMoments, places: list[int], shape: tuple[int, ...]) -> _Regression:
+    """Least squares in each context where rows are not at hand.
+
+    What is left of a variance is a difference: it counts as nothing below the share that is noise.
+    """
+    size, context = math.prod(shape), np.zeros(len(moments.weight), dtype=np.intp)
+    if shape:
+        context = np.ravel_multi_index(tuple(moments.states.T), shape)
+    covariances, means = np.zeros((size, len(places), len(places))), np.zeros((size, len(places)))
+    num_cases = np.zeros(size)
+    covariances[context] = (moments.scatter / moments.weight[:, None, None])[:, places][:, :, places]
+    means[context] = moments.mean[:, places]
+    num_cases[context] = np.maximum(moments.weight, moments.num_rows)
+    coefficients, rank = regress_covariances(covariances)
+    own, intercept = covariances[:, -1, -1], means[:, -1] - (coefficients * means[:, :-1]).sum(axis=1)
+    left = own - (coefficients * covariances[:, :-1, -1]).sum(axis=1)
+    return _Regression(num_cases, intercept, coefficients, np.where(left <= DETERMINED * own, 0.0, left), rank)
 
 
 def regress_covariances(moments: Floats) -> tuple[Floats, Positions]:

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats
 from plausible.base.options import Seed, check_count, generator_of
 from plausible.base.records import Result, record
+from plausible.data.stream_statistics import read_statistics
 from plausible.data.table import Table, TableLike
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, PDAG, compare_structure, essential_graph
 from plausible.graphs.comparison import StructureComparison
@@ -255,14 +257,15 @@ _METHODS = (BIC, BDeScore, BDeuScore, DirichletScore, K2Score)
 
 
 def score_graph(
-    graph: GraphLike[DAG], data: TableLike, score: str | Score | None = None, *, method: str | None = None
+    graph: GraphLike[DAG], data: DataLike, score: str | Score | None = None, *, method: str | None = None
 ) -> float:
     """Score how well a graph fits data: the sum over its families, or an approximation if cells are missing.
 
     Parameters
     ----------
     graph, data
-        A graph over the columns of the data, whose cells may be missing; you need not list nodes without edges.
+        A graph over the columns of the data, whose cells may be missing; you need not list nodes without edges. Instead
+        of data, statistics of them.
     score
         A score or its name; by default BIC of the kind that fits the columns: discrete, continuous or both.
     method
@@ -279,11 +282,11 @@ def score_graph(
     >>> round(pb.learn.score("rain -> grass", data), 4), round(pb.learn.score("rain -> grass", data, "k2"), 4)
     (-4.852, -5.3503)
     """
-    table = data if isinstance(data, Table) else Table.read(data)
-    wanted, read = read_score(score or fitting_score(table, "bic")), read_dag(graph)
-    is_incomplete = method is not None or (table.missing and isinstance(wanted, _METHODS))
-    scores = None if is_incomplete else wanted.on_data(table)
-    names = list(table.variables if scores is None else scores.names)
+    statistics = read_statistics(data)
+    wanted, read = read_score(score or fitting_score(statistics, "bic")), read_dag(graph)
+    is_incomplete = method is not None or (statistics.missing and isinstance(wanted, _METHODS))
+    scores = None if is_incomplete else wanted.on(statistics)
+    names = list(statistics.variables if scores is None else scores.names)
     for node in read.nodes:
         if node not in names:
             raise UnknownVariable.named(node, names, "the data")
@@ -298,4 +301,4 @@ def score_graph(
     elif isinstance(wanted, BDeScore):
         prior = BDe(wanted.network, wanted.equivalent_sample_size)
     usual = "bic" if isinstance(wanted, BIC) else "cheeseman-stutz"
-    return score_incomplete(whole, table, method or usual, prior).value
+    return score_incomplete(whole, statistics.table, method or usual, prior).value
