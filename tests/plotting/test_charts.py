@@ -15,7 +15,7 @@ import pytest
 import plausible as pb
 from chart_subjects import FUNCTIONS, RESULTS, asia, drawn, given_axes, hmm, result, system
 from plausible import plotting
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, UnknownAttribute
 from plausible.models.question import Question
 from plausible.models.sequences.state_estimates import StateEstimates
 from plausible.plotting import Chart
@@ -281,6 +281,26 @@ def test_what_has_no_chart_is_refused():
         plotting.plot_forecast(pd.DataFrame({"mean": [1.0]}))
     with pytest.raises(InvalidArgument, match="a column of probabilities for each state"):
         plotting.plot_states({"rain": 1})
+
+
+def test_what_is_asked_by_other_names_gets_advice():
+    """And what is no place to draw is refused by what it is."""
+    factor, picture = asia().query("lung"), asia().graph.picture()
+    for value, name, advice in [
+        (picture, "show", "picture.save"),
+        (picture, "plot", "to_axes"),
+        (factor.plot(), "show", "chart.save"),
+        (factor.plot(), "ax", "ax_"),
+    ]:
+        with pytest.raises(UnknownAttribute, match=advice):
+            getattr(value, name)
+    for draw in (factor.plot, picture.to_axes):
+        with pytest.raises(InvalidArgument, match=r"ax= takes the axes of one chart.*not ndarray"):
+            draw(np.zeros(2))
+    with pytest.raises(InvalidArgument, match="'a' is no distribution, but int"):
+        plotting.plot_comparison({"a": 3})
+    with pytest.raises(InvalidArgument, match="mutual-information"):
+        asia().picture(strengths="mi")
 
 
 def test_colours_follow_the_paper():

@@ -36,6 +36,7 @@ def draw(picture: Sheet, ax: Axes | None, dark: bool) -> Axes:
     """Draw into axes: its limits become those of the picture, its frame goes, and the text is sized to fit."""
     if ax is None:
         ax = new_figure(picture.width, picture.height).add_axes((0.0, 0.0, 1.0, 1.0))
+    check_axes(ax)
     ax.set_xlim(0, picture.width)
     ax.set_ylim(picture.height, 0)
     ax.set_aspect("equal")
@@ -55,6 +56,15 @@ def draw(picture: Sheet, ax: Axes | None, dark: bool) -> Axes:
         else:
             _add_path(ax, item, paint, points)
     return ax
+
+
+def check_axes(ax: Any) -> None:
+    """Refuse what nothing can be drawn into, such as a whole figure or several axes of one."""
+    if not hasattr(ax, "set_xlim"):
+        raise InvalidArgument(
+            f"ax= takes the axes of one chart in a figure of matplotlib, such as figure.add_subplot(), not "
+            f"{type(ax).__name__}."
+        )
 
 
 def save(picture: Sheet, target: FilePath, dark: bool) -> None:

@@ -144,7 +144,8 @@ def strength_of(strengths: Any) -> Callable[[Any, Any], float]:
     if not isinstance(strengths, Mapping):
         if not callable(getattr(strengths, "strength", None)):
             raise InvalidArgument(
-                "strengths= takes a mapping {(parent, child): number}, or the strengths of a bootstrap."
+                "strengths= takes a mapping {(parent, child): number}, the strengths of a bootstrap, or, of a model, "
+                '"mutual-information".'
             )
         tell: Callable[[Any, Any], float] = strengths.strength
         return tell

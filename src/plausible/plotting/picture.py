@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
+from plausible.base.hints import Hinted
 from plausible.base.records import Result, counted, num_shown
 from plausible.plotting import axes
 from plausible.plotting.parts import Part
@@ -15,8 +16,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: What others call it.
+_SHOWN = "A notebook shows it; else use picture.save('picture.svg')."
+_HINTS = {
+    "show": _SHOWN,
+    "display": _SHOWN,
+    "savefig": _SHOWN,
+    "plot": "Use picture.to_axes(ax).",
+    "to_svg": "Use .svg.",
+}
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Picture(Result):
+class Picture(Result, Hinted):
     """A picture: a notebook shows it, `save` writes it, `to_axes` puts it into a figure of matplotlib.
 
     Examples
@@ -31,6 +43,8 @@ class Picture(Result):
     >>> picture.svg[:4], [box.name for box in picture.parts if box.kind == "node"]
     ('<svg', ['rain', 'grass', 'sprinkler'])
     """
+
+    _hints = _HINTS
 
     title: str
     width: float

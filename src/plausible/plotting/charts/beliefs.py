@@ -47,6 +47,8 @@ def plot_comparison(beliefs: Mapping[str, Factor], ax: Axes | None = None, title
         raise InvalidArgument("There are no distributions to compare: give {name: factor, ...}.")
     first = next(iter(beliefs.values()))
     for name, factor in beliefs.items():
+        if not isinstance(factor, Factor):
+            raise InvalidArgument(f"{name!r} is no distribution, but {type(factor).__name__}: give answers of query.")
         if factor.scope != first.scope:
             raise InvalidArgument(
                 f"{name!r} is over {', '.join(factor.names)}, and the first over {', '.join(first.names)}: compare "

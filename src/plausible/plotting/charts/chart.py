@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plausible.base.hints import Hinted
 from plausible.base.records import html_of_print, num_shown
 from plausible.plotting import axes
 
@@ -17,12 +18,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: What others call it.
+_SHOWN = "A notebook shows it; else use chart.save('chart.png')."
+_HINTS = {"show": _SHOWN, "savefig": _SHOWN, "ax": "Use .ax_.", "axes": "Use .ax_.", "fig": "Use .figure_."}
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Chart:
+class Chart(Hinted):
     """A chart that was drawn: its axes and its artists, to be changed at will; printed, what it tells.
 
     A notebook shows the chart where `plot` made the figure; where axes were given, their figure is shown as always.
     """
+
+    _hints = _HINTS
 
     ax_: Axes  # What it was drawn into
     title: str

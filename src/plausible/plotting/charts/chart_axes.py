@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.plotting.axes import INCH, new_figure
+from plausible.plotting.axes import INCH, check_axes, new_figure
 from plausible.plotting.charts.chart import Chart
 from plausible.plotting.measuring import fitted
 from plausible.plotting.palette import PALETTE, SERIES, Colour
@@ -55,6 +55,7 @@ class ChartAxes:
             figure = new_figure(_WIDTH, height)
             figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.1)
             ax = figure.add_subplot()
+        check_axes(ax)
         self.ax: Any = ax
         self.title = _whole(title)
         self._artists: dict[str, list[Artist]] = {}
