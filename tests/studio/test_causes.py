@@ -28,6 +28,18 @@ def test_an_effect_is_told_with_its_formula_or_with_what_forbids_one(studio):
     assert "'cough'" in studio.refusal("effect", **fields | {"outcome": "cough"})["message"]
 
 
+def test_an_effect_is_estimated_from_rows(studio):
+    """By the library's own estimate, with what nobody observes left out of the rows."""
+    rows = ASIA.sample(3000, seed=1)
+    number = studio.desk.put_table(pb.Table.read(rows), "rows.csv")
+    fields = {"model": studio.open(ASIA, "asia"), "table": number, "treatment": "smoke", "outcome": "bronc"}
+    assert studio.ask("estimate", **fields)["text"] == str(
+        pb.causal.estimate_effect(ASIA.graph, rows, "bronc", "smoke")
+    )
+    refused = studio.refusal("estimate", **fields, confounded=[["smoke", "bronc"]])
+    assert refused["kind"] == "NotIdentifiable"
+
+
 @pytest.mark.browser
 def test_a_hidden_cause_takes_the_formula_away(show):
     """A cause and an effect are clicked; what nobody observes changes what can be said."""

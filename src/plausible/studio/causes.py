@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from plausible.base.records import one_line
-from plausible.causal import adjustment_sets, identify
+from plausible.causal import adjustment_sets, estimate_effect, identify
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
 from plausible.models import BayesianNetwork
@@ -18,21 +18,30 @@ _MOST_SETS, _MOST_STATES = 12, 24
 
 def effect(desk: Desk, asked: Asked) -> dict[str, Any]:
     """P(outcome | do(treatment)): by a formula in what is observed, or why by none; beside P(outcome | treatment)."""
-    network, treatment, outcome = (
-        desk.version(asked.text("model")).shown,
-        asked.text("treatment"),
-        asked.text("outcome"),
-    )
-    if not isinstance(network, BayesianNetwork):
-        raise NotSupported("Only the arrows of a Bayesian network can be taken for causes.")
-    for name in (treatment, outcome, *asked.texts("hidden", [])):
-        if name not in network.variables:
-            raise UnknownVariable.named(name, network.variables, "this model")
-    hidden = set(asked.texts("hidden", []))
-    observed = [name for name in network.variables if name not in hidden]
-    graph = CausalGraph([*network.graph.edges, *_confounded(asked, network.graph)], nodes=network.graph.nodes)
+    network, graph, observed = _causes(desk, asked)
+    treatment, outcome = asked.text("treatment"), asked.text("outcome")
     told = _identified(graph, outcome, treatment, observed)
     return {**told, "treatment": treatment, "outcome": outcome, **_tables(network, treatment, outcome)}
+
+
+def estimate(desk: Desk, asked: Asked) -> dict[str, Any]:
+    """The effect as rows tell it, by the graph and what nobody observes: a difference of means, with its interval."""
+    _, graph, observed = _causes(desk, asked)
+    table = desk.table(asked.text("table"))
+    seen = table.select([name for name in observed if name in table.variables])
+    return {"text": str(estimate_effect(graph, seen, asked.text("outcome"), asked.text("treatment")))}
+
+
+def _causes(desk: Desk, asked: Asked) -> tuple[BayesianNetwork, CausalGraph, list[str]]:
+    """The network, its arrows with the hidden common causes that were added, and what is observed."""
+    network, hidden = desk.version(asked.text("model")).shown, asked.texts("hidden", [])
+    if not isinstance(network, BayesianNetwork):
+        raise NotSupported("Only the arrows of a Bayesian network can be taken for causes.")
+    for name in (asked.text("treatment"), asked.text("outcome"), *hidden):
+        if name not in network.variables:
+            raise UnknownVariable.named(name, network.variables, "this model")
+    graph = CausalGraph([*network.graph.edges, *_confounded(asked, network.graph)], nodes=network.graph.nodes)
+    return network, graph, [name for name in network.variables if name not in hidden]
 
 
 def _confounded(asked: Asked, graph: DAG) -> list[Any]:

@@ -52,6 +52,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "tornado": Question(why.tornado),
     "changes": Question(why.changes),
     "effect": Question(causes.effect),
+    "estimate": Question(causes.estimate),
     "steps": Question(times.steps),
     "course": Question(times.course),
     "family": Question(editing.family),
