@@ -15,14 +15,39 @@ import pytest
 
 import plausible
 
-LAZY_ROOMS = ["graphs", "factors", "inference", "learn", "causal", "utilities", "decisions", "examples", "io", "data"]
+LAZY_ROOMS = [
+    "graphs",
+    "factors",
+    "inference",
+    "learn",
+    "causal",
+    "utilities",
+    "decisions",
+    "examples",
+    "io",
+    "data",
+    "scale",
+]
 FOLDERS = sorted(
     f"{room}.{path.parent.name}"
     for room in LAZY_ROOMS
     for path in Path(plausible.__file__).parent.glob(f"{room}/*/__init__.pyi")
 )
 PUBLIC = plausible.__all__
-HEAVY = ["numba", "scipy.stats", "pandas", "matplotlib", "networkx", "xarray", "typer", "rich", "polars"]
+HEAVY = [
+    "numba",
+    "scipy.stats",
+    "pandas",
+    "matplotlib",
+    "networkx",
+    "xarray",
+    "typer",
+    "rich",
+    "polars",
+    "dask",
+    "duckdb",
+    "pyarrow",
+]
 
 
 @cache
@@ -35,6 +60,12 @@ def _loaded_by(statement: str) -> set[str]:
 def test_importing_loads_no_heavy_library():
     """`import plausible` stays light: libraries that take long to load wait for the question that needs them."""
     assert _loaded_by("import plausible").isdisjoint(HEAVY)
+
+
+def test_the_room_of_large_data_loads_no_optional_library():
+    """Its names can be had without Dask, DuckDB and Arrow, which wait for the data."""
+    statement = "import plausible as pb; pb.scale.DaskStatistics, pb.scale.DuckDBStatistics, pb.scale.DaskPartitions"
+    assert _loaded_by(statement).isdisjoint(["dask", "distributed", "duckdb", "pyarrow"])
 
 
 ASK = (

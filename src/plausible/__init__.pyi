@@ -12,6 +12,7 @@ from plausible import io as io
 from plausible import learn as learn
 from plausible import models as models
 from plausible import plotting as plotting
+from plausible import scale as scale
 from plausible import search as search
 from plausible import studio as studio
 from plausible import utilities as utilities

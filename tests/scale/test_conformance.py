@@ -1,0 +1,264 @@
+"""Whatever holds the rows, statistics answer as those of a table in memory: bit for bit where counts are whole."""
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausible as pb
+from plausible.data.partitions import StreamPartitions
+from plausible.data.statistics import Request, in_order
+from plausible.data.stream_statistics import PartitionedStatistics, StreamStatistics
+from plausible.data.streams import Stream
+from plausible.data.table import Table
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, NotSupported, UnknownState, UnknownVariable
+from plausible.learn.incomplete.gaussian_maximization import gaussian_lines
+from plausible.scale import DaskStatistics, DuckDBStatistics
+from plausible.variables import Variable
+
+
+def _rows(num_rows=600):
+    """States of all types, numbers far from zero, a constant, gaps, weights, and columns that say what was set."""
+    rng = np.random.default_rng(5)
+    whole = rng.integers(0, 3, num_rows)
+    text = np.where(rng.random(num_rows) < 0.3, "it's", np.array(["b", "a", "c"])[whole])
+    frame = pd.DataFrame({"text": text, "whole": whole + 10, 'odd "name"': (whole > 0) ^ (rng.random(num_rows) < 0.2)})
+    frame["few"] = rng.integers(0, 3, num_rows).astype(float)
+    frame["number"] = 1e6 + whole + rng.normal(size=num_rows) / 100
+    frame["other"] = frame["number"] - 1e6 + rng.normal(size=num_rows)
+    frame["constant"] = 0.1
+    frame["gaps"] = frame["other"].where(rng.random(num_rows) < 0.9)
+    frame["holes"] = frame["text"].where(rng.random(num_rows) < 0.9)
+    frame["weight"] = rng.integers(0, 3, num_rows)
+    frame["was_set"] = rng.random(num_rows) < 0.2
+    frame["targets"] = np.where(frame.was_set, "whole", np.where(rng.random(num_rows) < 0.1, "text+number", None))
+    return frame
+
+
+ROWS = _rows()
+STATES, NUMBERS = ["text", "whole", 'odd "name"', "few"], ["number", "other", "constant"]
+NAMES = [*STATES, *NUMBERS, "gaps", "holes"]
+
+
+class PoolPartitions(StreamPartitions):
+    def __init__(self, stream, pool):
+        super().__init__(stream)
+        self._pool = pool
+
+    def spread(self, function, items):
+        return self._pool.map(function, items)
+
+
+class Sources:
+    """The rows in files and in a database, as all kinds of statistics."""
+
+    def __init__(self, folder, client, pool):
+        self.folder, self.client, self.pool = folder, client, pool
+        for number, (start, end) in enumerate(((0, 50), (50, 51), (51, 400), (400, 600))):
+            ROWS.iloc[start:end].to_parquet(folder / f"{number}.parquet", row_group_size=90)
+        self.database = duckdb.connect()
+        self.database.sql(f'CREATE VIEW "odd ""view""" AS FROM \'{folder}/*.parquet\'')
+
+    def combined(self, options):
+        whole = Table.read(self.folder, **options)
+        first = np.arange(600) < 200
+        return TableStatistics(whole.take(first)) + TableStatistics(whole.take(~first))
+
+    def pooled(self, options):
+        return PartitionedStatistics(PoolPartitions(Stream(self.folder, **options), self.pool))
+
+    def sql(self, options):
+        return OnlySQL('odd "view"', connection=self.database, **options)
+
+    def duckdb(self, options):
+        return OnlyPieces(self.database.sql(f"FROM '{self.folder}/*.parquet'"), **options)
+
+
+class OnlySQL(DuckDBStatistics):
+    """Queries answer all that they can."""
+
+    def _way(self, num_seen):
+        return self._sql if np.isfinite(num_seen) else self._pieces
+
+
+class OnlyPieces(DuckDBStatistics):
+    """Whatever is asked, the rows are read."""
+
+    def _way(self, num_seen):
+        return self._pieces
+
+
+KINDS = {
+    "combined": Sources.combined,
+    "in pieces": lambda sources, options: StreamStatistics(sources.folder, **options),
+    "read anew": lambda sources, options: StreamStatistics(sources.folder, max_bytes=0, **options),
+    "pool": Sources.pooled,
+    "dask": lambda sources, options: DaskStatistics(sources.folder, sources.client, **options),
+    "sql": Sources.sql,
+    "duckdb": Sources.duckdb,
+}
+MORE = [Variable("text", ["c", "it's", "a", "b", "new"]), Variable("number")]
+OPTIONS = {
+    "plain": {},
+    "weights": {"weights": "weight"},
+    "targets": {"interventions": "targets"},
+    "flags and weights": {"interventions": {"other": "was_set", "few": "was_set"}, "weights": "weight"},
+    "variables": {"variables": MORE},
+}
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory, threads):
+    with ThreadPoolExecutor(2) as pool:
+        yield Sources(tmp_path_factory.mktemp("rows"), threads, pool)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return KINDS[request.param]
+
+
+FAMILIES = [(child, parents) for n in (0, 1, 2) for child, *parents in itertools.permutations(STATES, n + 1)]
+REQUESTS = [Request(child, tuple(parents)) for child, parents in FAMILIES]
+REQUESTS += [
+    Request("few", (), ("text", "whole")),
+    Request("whole", ("few",), ("text", 'odd "name"')),
+    Request("few", (), ()),
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_counts_and_facts_are_those_of_the_table(sources, kind, options):
+    """Variables with their states and types, rows, weights, gaps and interventions; families one by one and at once."""
+    options = {"columns": NAMES, **options}
+    expected, found = TableStatistics(Table.read(ROWS, **options)), kind(sources, options)
+    assert dict(found.variables) == dict(expected.variables)
+    assert [type(s) for v in found.variables.values() for s in v.states] == [
+        type(s) for v in expected.variables.values() for s in v.states
+    ]
+    assert (found.total, found.num_rows) == (expected.total, expected.num_rows) == (expected.total, 600)
+    assert (dict(found.missing), dict(found.interventions)) == (dict(expected.missing), dict(expected.interventions))
+    for request, one, other in zip(REQUESTS, found.counts_of(REQUESTS), expected.counts_of(REQUESTS), strict=True):
+        for counts, wanted in zip(in_order(one), in_order(other), strict=True) if request.candidates != () else ():
+            np.testing.assert_array_equal(counts, wanted)
+            assert counts.dtype == (np.float64 if "weights" in options else np.int64)
+        assert request.candidates != () or one == other == []
+    assert found.cost(REQUESTS)[:2] == expected.cost(REQUESTS)[:2]
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_moments_are_those_of_the_table(sources, kind, options):
+    """By joint states that occur; numbers a million from zero lose no digits, and a constant has no scatter at all."""
+    options = {"columns": NAMES, **options}
+    expected, found = TableStatistics(Table.read(ROWS, **options)), kind(sources, options)
+    requests = [Request("number", tuple(names)) for n in range(3) for names in itertools.combinations(STATES, n)]
+    requests += [Request("other", ("constant", "few", "number")), Request("constant"), Request("few", ("other",))]
+    requests += [Request("text", ("few",))]
+    for request, one, other in zip(requests, found.moments_of(requests), expected.moments_of(requests), strict=True):
+        assert one.states.tolist() == other.states.tolist(), request
+        np.testing.assert_array_equal(one.weight, other.weight)
+        np.testing.assert_allclose(one.num_rows, other.num_rows)
+        np.testing.assert_allclose(one.mean, other.mean, rtol=1e-14)
+        np.testing.assert_allclose(one.scatter, other.scatter, rtol=1e-9, atol=1e-9)
+    constant = found.moments_of([Request("number", ("constant", "text"))])[0]
+    assert not constant.scatter[:, 1].any()
+    assert set(constant.mean[:, 1]) == {0.1}
+
+
+def test_what_has_no_answer_is_refused_in_the_same_words(sources, kind):
+    expected, found = (
+        make(NAMES)
+        for make in (
+            lambda names: TableStatistics(Table.read(ROWS, columns=names)),
+            lambda names: kind(sources, {"columns": names}),
+        )
+    )
+    wrong = [
+        (["txt"], UnknownVariable),
+        (["number"], NotSupported),
+        (["holes", "text"], InvalidArgument),
+        (["few", "few"], InvalidArgument),
+    ]
+    for names, problem in wrong:
+        messages = []
+        for statistics in (expected, found):
+            with pytest.raises(problem) as told:
+                statistics.counts(names[0], names[1:])
+            messages.append(str(told.value))
+        assert kind is KINDS["combined"] or _plain(messages[1]) == _plain(messages[0])
+    for statistics in (expected, found):
+        with pytest.raises(InvalidArgument, match=r"'gaps' is missing in \d+ of \d+ rows; moments need"):
+            statistics.moments("gaps")
+
+
+def _plain(message):
+    """Rows are told of a piece, where each piece is refused by itself."""
+    import re
+
+    return re.sub(r"\d+ of \d+", "n of m", message)
+
+
+def test_states_of_a_network_are_those_by_which_rows_are_read(sources, kind):
+    """More states, in another order; one that the network does not know is told by its column."""
+    found = kind(sources, {"columns": STATES})
+    if kind is KINDS["combined"]:
+        with pytest.raises(InvalidArgument, match=r"'text' has the states .* in the data"):
+            found.with_variables({"text": MORE[0]})
+        return
+    expected = TableStatistics(Table.read(ROWS, MORE[:1], columns=STATES))
+    again = found.with_variables({"text": MORE[0], "no column": Variable("no column", 2)})
+    np.testing.assert_array_equal(again.counts("few", ["text"]), expected.counts("few", ["text"]))
+    assert found.with_variables({"text": found.variables["text"]}) is found
+    with pytest.raises(UnknownState, match=r"column 'text': .*\"it's\""):
+        found.with_variables({"text": Variable("text", ["a", "b", "c"])}).counts("text")
+
+
+def test_statistics_add_up(sources, kind):
+    """Sums, differences and multiples are statistics, whatever has counted."""
+    options = {"columns": STATES}
+    one, table = kind(sources, options), TableStatistics(Table.read(ROWS, **options))
+    np.testing.assert_array_equal((one + table - one).counts("few", ["text"]), table.counts("few", ["text"]))
+    np.testing.assert_array_equal((2 * one).counts("few"), 2 * table.counts("few"))
+
+
+LEARNERS = {
+    "hill-climbing": lambda data: pb.learn.structure(data).graph,
+    "tabu": lambda data: pb.learn.structure(data, "tabu", score="bdeu").graph,
+    "ges": lambda data: pb.learn.structure(data, "ges").graph,
+    "chow-liu": lambda data: pb.learn.structure(data, "chow-liu").graph,
+    "exact": lambda data: pb.learn.structure(data, "exact", score="bdeu").graph,
+    "pc": lambda data: pb.learn.pc(data).graph,
+    "parameters": lambda data: pb.learn.parameters("text -> few <- whole", data, prior="bdeu:1"),
+    "markov": lambda data: pb.learn.markov_structure(data, "chow-liu").graph,
+    "score": lambda data: pb.learn.score("text -> whole", data, "bic"),
+}
+
+
+@pytest.mark.parametrize("learn", LEARNERS.values(), ids=LEARNERS)
+def test_learners_take_all_statistics(sources, kind, learn):
+    """The same graphs, the same networks, the same scores."""
+    names = [*STATES]
+    assert learn(kind(sources, {"columns": names})) == learn(Table.read(ROWS, columns=names))
+
+
+def test_gaussian_networks_are_learned_from_moments(sources, kind):
+    """Regressions in each state of a parent, and the graph."""
+    for graph in ("number -> other", "number -> other <- whole; few -> number"):
+        names = sorted(pb.DAG(graph).nodes)
+        found, expected = (
+            pb.learn.parameters(graph, data)
+            for data in (kind(sources, {"columns": names}), Table.read(ROWS, columns=names))
+        )
+        for name in expected.cpds.keys() & set(NUMBERS):
+            ours, theirs = (gaussian_lines(network.cpd(name)) for network in (found, expected))
+            for one, other in zip(ours, theirs, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+    names = ["number", "other", "few"]
+    graphs = [
+        pb.learn.structure(data).graph for data in (kind(sources, {"columns": names}), Table.read(ROWS, columns=names))
+    ]
+    assert graphs[0] == graphs[1]
