@@ -70,12 +70,14 @@ class Studio:
 class StudioPage:
     """A page in Chromium on which nothing may go wrong."""
 
-    def __init__(self, browser: Any, studio: Studio, width: int = 1280, height: int = 800, **options: Any) -> None:
+    def __init__(
+        self, browser: Any, studio: Studio, width: int = 1280, height: int = 800, at: str = "", **options: Any
+    ) -> None:
         self.problems: list[str] = []
         self.page = browser.new_page(viewport={"width": width, "height": height}, **options)
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.goto(f"{studio.address}/#{TOKEN}")
+        self.page.goto(f"{studio.address}/{at}#{TOKEN}")
         self.page.locator("header.top").wait_for()
 
     def _heard(self, told: Any) -> None:

@@ -177,12 +177,12 @@ def application(desk: Desk, token: str, port: int) -> Any:
     return Guard(Starlette(routes=routes, exception_handlers={HTTPException: _told_plainly}), token, port)
 
 
-def listen(desk: Desk, port: int, announce: Callable[[str], object], opens_browser: bool) -> None:
+def listen(desk: Desk, port: int, announce: Callable[[str], object], opens_browser: bool, page: str = "") -> None:
     """Serve the page until Ctrl-C; `announce` is called with its address, which ends with the token."""
     listening = _listening(port)
     port = listening.getsockname()[1]
     token = token_urlsafe(24)
-    address = f"http://127.0.0.1:{port}/#{token}"
+    address = f"http://127.0.0.1:{port}/{page}#{token}"
     config = uvicorn.Config(
         application(desk, token, port),
         log_level="error",

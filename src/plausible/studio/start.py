@@ -16,6 +16,7 @@ def serve(
     port: int = 0,
     announce: Callable[[str], object] = print,
     opens_browser: bool = True,
+    has_tour: bool = False,
 ) -> None:
     """Show a model in the browser, where people can play with it, until Ctrl-C.
 
@@ -34,6 +35,8 @@ def serve(
         Called with the address, which ends with a secret.
     opens_browser
         Whether to show the page at once.
+    has_tour
+        Whether the page begins with a tour, for which the model should be the example "asia".
 
     Examples
     --------
@@ -51,4 +54,4 @@ def serve(
     desk = Desk()
     if model is not None:
         desk.put(model, name)
-    listen(desk, port, announce, opens_browser)
+    listen(desk, port, announce, opens_browser, "?tour" if has_tour else "")

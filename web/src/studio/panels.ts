@@ -9,6 +9,7 @@ import Influence from "./panels/Influence.svelte";
 import Learn from "./panels/Learn.svelte";
 import Separation from "./panels/Separation.svelte";
 import Time from "./panels/Time.svelte";
+import Tour from "./panels/Tour.svelte";
 import type { Outline, Session } from "./session.svelte";
 
 export interface Panel {
@@ -20,6 +21,12 @@ export interface Panel {
 }
 
 export const PANELS: Panel[] = [
+  {
+    name: "Tour",
+    title: "a few steps through this page",
+    fits: () => location.search === "?tour",
+    view: Tour,
+  },
   {
     name: "Decide",
     title: "what to do, and what would be worth knowing before",

@@ -25,7 +25,7 @@ export function tokenOf(place: Location, kept: Storage): string {
   const told = place.hash.slice(1);
   if (told) {
     kept.setItem(PLACE, told);
-    history.replaceState(null, "", place.pathname);
+    history.replaceState(null, "", place.pathname + place.search);
   }
   return kept.getItem(PLACE) ?? "";
 }

@@ -53,7 +53,7 @@ export class Session implements Client {
   /** The rows that were dropped last, by the number that the server knows them by. */
   rows = $state.raw<{ table: string; name: string } | null>(null);
   /** The panel that is open. */
-  panel = $state<string | null>(null);
+  panel = $state<string | null>(location.search === "?tour" ? "Tour" : null);
 
   constructor(readonly server: Server) {}
 
