@@ -122,7 +122,7 @@ def test_what_is_no_finding_in_a_file_is_left_out_and_told(studio, written):
         {"format": "plausible cases", "cases": [{"name": "a", "evidence": {"dysp": "yes", "xray": written}}]}
     )
     back = studio.ask("read-cases", model=studio.open(ASIA), text=text)
-    assert back["cases"] == [{"name": "a", "evidence": {"dysp": [0]}, "do": {}}]
+    assert back["cases"] == [{"name": "a", "evidence": {"dysp": [0]}, "do": {}, "findings": ["dysp = yes"]}]
     assert len(back["missing"]) == 1
 
 
@@ -133,3 +133,46 @@ def test_too_many_cases_are_refused(studio):
         in studio.refusal("compare-cases", model=studio.open(ASIA), cases=[XRAY] * 9, names=[])["message"]
     )
     assert "object" in studio.refusal("compare-cases", model=studio.open(ASIA), cases=["x"], names=[])["message"]
+
+
+@pytest.mark.browser
+def test_cases_are_kept_compared_saved_and_dropped_back(show, tmp_path):
+    """As a person would, with two patients."""
+    page = show(ASIA, "asia")
+    page.state("xray", 0).click()
+    page.settle()
+    panel = page.panel("Cases")
+    panel.get_by_label("name of the case").fill("Anna")
+    panel.get_by_role("button", name="keep what is known").click()
+    page.state("xray", 1).click()
+    page.settle()
+    panel.get_by_label("name of the case").fill("Berta")
+    panel.get_by_role("button", name="keep what is known").click()
+    page.select("lung")
+    cells = panel.get_by_role("row", name="yes").get_by_role("cell")
+    cells.nth(2).wait_for()
+    anna, berta = (ASIA.query("lung", {"xray": state})["yes"] for state in ("yes", "no"))
+    assert cells.all_text_contents() == [
+        f"{100 * anna:.1f}%",
+        f"{100 * berta:.1f}%",
+        f"{100 * (berta - anna):+.1f}".replace("-", "−"),
+    ]
+    with page.page.expect_download() as download:
+        panel.get_by_role("button", name="save cases").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name == "asia.cases.json"
+    for name in ("Anna", "Berta"):
+        panel.get_by_role("button", name=f"forget {name}").click()
+    panel.get_by_text("keep them under a name").wait_for()
+    panel.get_by_label("file of cases").set_input_files(file)
+    panel.get_by_role("button", name="Anna xray = yes").click()
+    page.settle()
+    assert page.page.locator(".findings").inner_text().startswith("xray = yes")
+    drop = """async ([name, text]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([text], name));
+        window.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+    }"""
+    page.page.evaluate(drop, ["more.cases.json", file.read_text(encoding="utf-8").replace("Anna", "Clara")])
+    panel.get_by_role("button", name="Clara xray = yes").wait_for()

@@ -36,7 +36,7 @@ def test_findings_that_are_rarer_together_disagree(studio):
         alone = math.prod(probability(**{name: place}) for name, place in evidence.items())
         value = math.log(alone / probability(**evidence))
         assert told["agreement"]["value"] == pytest.approx(value)
-        assert told["agreement"]["disagree"] == (value > 0)
+        assert told["agreement"]["manner"] == ("slight" if abs(value) < math.log(1.5) else "agree")
         assert float(told["agreement"]["times"]) == pytest.approx(math.exp(abs(value)), abs=0.05)
 
 
@@ -49,7 +49,7 @@ def test_a_rare_state_that_explains_a_conflict_is_named(studio):
         pb.TableCPD("B", table, parents=["A", "broken"]),
     )
     told = studio.ask("agreement", model=studio.open(model), evidence={"A": [0], "B": [1]})["agreement"]
-    assert told["disagree"]
+    assert told["manner"] == "disagree"
     assert told["reasons"] == [{"name": "broken", "text": "broken = yes"}]
 
 
@@ -118,3 +118,53 @@ def test_what_can_not_be_explained_is_refused_in_words(studio):
         studio.refusal("explanations", model=model, evidence={"tub": [0], "either": [1]})["kind"]
         == "ImpossibleEvidence"
     )
+
+
+@pytest.mark.browser
+def test_the_best_explanation_is_marked_and_others_can_be(show):
+    """One state in each node; what differs is told in the list."""
+    page = show(ASIA, "asia")
+    page.state("dysp", 0).click()
+    page.settle()
+    panel = page.panel("Explanations")
+    panel.get_by_role("button").nth(4).wait_for()
+    chosen = page.page.get_by_role("option", name="in the explanation")
+    best = ASIA.mpe({"dysp": "yes"})
+    assert chosen.count() == len(best)
+    for name, state in best.items():
+        place = ASIA.variables[name].index(state)
+        assert "in the explanation" in page.state(name, place).get_attribute("aria-label")
+    second = panel.get_by_role("button").nth(1)
+    changed = second.locator("small").inner_text().split(" · ")[0].split(", ")
+    second.click()
+    for finding in changed:
+        name, state = finding.split(" = ")
+        place = ASIA.variables[name].index(state)
+        page.page.get_by_role("listbox", name=name, exact=True).get_by_role("option").nth(place).locator(
+            ".chosen"
+        ).wait_for(state="attached")
+    page.panel("Explanations")  # a second click closes it
+    page.page.locator(".chosen").first.wait_for(state="detached")
+
+
+@pytest.mark.browser
+def test_what_each_finding_did_is_told_of_the_variable_that_is_selected(show):
+    """The bar and the numbers follow the findings."""
+    page = show(ILL, "ill")
+    panel = page.panel("Impact")
+    panel.get_by_text("Nothing is known yet").wait_for()
+    page.state("cough", 1).click()
+    page.settle()
+    page.state("test", 0).click()
+    page.settle()
+    page.select("ill")
+    panel.get_by_role("button", name="cough = yes").wait_for()
+    without = probability(ill=1, test=0) / probability(test=0)
+    alone = probability(ill=1, cough=1) / probability(cough=1)
+    told = panel.get_by_role("button", name="cough = yes").locator("small")
+    panel.get_by_label("state").select_option("yes")
+    assert told.inner_text() == f"without it {100 * without:.1f}% · alone {100 * alone:.1f}%"
+    page.page.locator(".agreement").get_by_text("about as often").wait_for()
+    page.state("test", 1).click()
+    page.settle()
+    page.page.locator(".agreement").get_by_text("as probable as if").wait_for()

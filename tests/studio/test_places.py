@@ -131,3 +131,66 @@ def test_what_can_not_be_put_is_refused(studio):
     assert studio.refusal("move", model=number, name="rain[1]", x=0, y=0)["kind"] == "NotSupported"
     many = studio.open(pb.BayesianNetwork([pb.TableCPD(f"X{i}", [0.5, 0.5]) for i in range(160)]))
     assert "150" in studio.refusal("move", model=many, name="X1", x=0, y=0, focus=None)["message"]
+
+
+def centre_on_page(page, name):
+    """Where the name of a node is on the page."""
+    box = (
+        page.page.locator("g.node", has=page.page.locator(f'[data-name="{name}"]')).locator("rect.head").bounding_box()
+    )
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def frames_on_page(page):
+    """Name -> the frame of its node, in the picture's measure."""
+    names = page.page.locator("g.node [role=listbox]").evaluate_all("all => all.map(one => one.dataset.name)")
+    corners = page.page.locator("g.node > .frame").evaluate_all(
+        "all => all.map(one => [one.x.baseVal.value, one.y.baseVal.value])"
+    )
+    return dict(zip(names, map(np.array, corners), strict=True))
+
+
+@pytest.mark.browser
+def test_a_node_is_drawn_elsewhere_and_undo_brings_it_back(show, studio):
+    """By its name; the edges follow, and what is known stays."""
+    page = show(BARE, "asia")
+    page.state("xray", 0).click()
+    page.settle()
+    before = frames_on_page(page)
+    x, y = centre_on_page(page, "dysp")
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    page.page.mouse.move(x + 60, y + 40, steps=4)
+    assert page.page.locator(".edge.loose").count() == 2
+    page.page.mouse.move(x + 150, y + 80, steps=4)
+    page.page.mouse.up()
+    page.page.get_by_role("button", name="tidy").wait_for()
+    page.settle()
+    after = frames_on_page(page)
+    step = (after["dysp"] - before["dysp"]) - (after["asia"] - before["asia"])
+    assert step == pytest.approx([150, 80], abs=2)
+    assert page.page.locator(".node.selected").count() == 0
+    assert page.page.locator(".findings").inner_text().startswith("xray = yes")
+    page.page.get_by_role("button", name="undo").click()
+    page.page.get_by_role("button", name="tidy").wait_for(state="detached")
+    assert {name: tuple(corner) for name, corner in frames_on_page(page).items()} == {
+        name: tuple(corner) for name, corner in before.items()
+    }
+
+
+@pytest.mark.browser
+def test_keys_push_a_node(show):
+    """Shift and arrows; the node keeps the keys."""
+    page = show(BARE, "asia")
+    before = frames_on_page(page)
+    page.page.get_by_label("find a variable").fill("dysp")
+    page.page.keyboard.press("Shift+ArrowRight")
+    page.page.get_by_role("button", name="tidy").wait_for()
+    page.settle()
+    page.page.keyboard.press("Shift+ArrowDown")
+    page.settle()
+    page.page.get_by_role("button", name="undo").click()
+    page.settle()
+    after = frames_on_page(page)
+    step = (after["dysp"] - before["dysp"]) - (after["asia"] - before["asia"])
+    assert step == pytest.approx([24, 0], abs=0.5)

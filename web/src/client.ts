@@ -12,6 +12,16 @@ export interface Told {
   isWaiting: boolean;
   /** What is brought out. */
   marks?: Marks;
+  /** What can be done about an answer that is missing, or is no exact one. */
+  offers?: Offers;
+  /** Whether nodes stand where somebody has put them. */
+  isPlaced?: boolean;
+}
+
+export interface Offers {
+  /** Why there are some, where no message says so. */
+  text: string;
+  choices: { label: string; act: () => void }[];
 }
 
 export interface Client {
@@ -22,6 +32,10 @@ export interface Client {
   picture(): Promise<string>;
   /** Somebody points at a node as a whole, perhaps beside others; where a page does nothing with that there is none. */
   select?(name: string, isMore: boolean): void;
+  /** Put the centre of a node elsewhere, in the picture's measure; where places can't be kept there is none. */
+  move?(name: string, x: number, y: number): Promise<void>;
+  /** Lay nodes out anew that were put somewhere. */
+  tidy?(): Promise<void>;
 }
 
 /** One question at a time: while one is on its way, only the newest of all others waits. */

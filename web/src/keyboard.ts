@@ -2,13 +2,28 @@
 
 import type { Gesture } from "./question";
 
-export type Command = { gesture: Gesture } | { move: number | "first" | "last" } | { act: "retract" | "around" | "select" | "close" };
+export type Command =
+  | { gesture: Gesture }
+  | { move: number | "first" | "last" }
+  | { push: [number, number] }
+  | { act: "retract" | "around" | "select" | "close" };
 
 const MOVES: Record<string, number | "first" | "last"> = { ArrowDown: 1, ArrowUp: -1, Home: "first", End: "last" };
+
+/** How far a key pushes a node. */
+const STEP = 24;
+const PUSHES: Record<string, [number, number]> = {
+  ArrowDown: [0, STEP],
+  ArrowUp: [0, -STEP],
+  ArrowLeft: [-STEP, 0],
+  ArrowRight: [STEP, 0],
+};
 
 /** What a key asks for; null for keys that are the page's. `gesture` is what Enter and clicks do. */
 export function commandOf(event: KeyboardEvent, gesture: Gesture): Command | null {
   if (event.ctrlKey || event.metaKey) return null;
+  const push = PUSHES[event.key];
+  if (push && event.shiftKey) return { push };
   const move = MOVES[event.key];
   if (move !== undefined) return { move };
   switch (event.key) {
@@ -18,6 +33,9 @@ export function commandOf(event: KeyboardEvent, gesture: Gesture): Command | nul
     case "d":
     case "D":
       return { gesture: "set" };
+    case "w":
+    case "W":
+      return { gesture: "weigh" };
     case "Delete":
     case "Backspace":
       return { act: "retract" };

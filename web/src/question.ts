@@ -1,6 +1,6 @@
 // Questions as values: what is seen and set, and what clicks and keys make of that.
 
-import { own } from "./scene";
+import { type FindingKind, own } from "./scene";
 
 /** A weight for each state: of what was observed under it, or the belief to have in it. */
 export interface Weights {
@@ -18,8 +18,16 @@ export interface Question {
   focus: string | string[] | null;
 }
 
-/** What a click or a key does to a state. */
-export type Gesture = "see" | "deny" | "set";
+/** What a click or a key does to a state; "weigh" asks for weights of all states. */
+export type Gesture = "see" | "deny" | "set" | "weigh";
+
+/** How something is known of a variable, if it is. */
+export function kindOf(question: Question, name: string): FindingKind | undefined {
+  if (Object.hasOwn(question.do, name)) return "set";
+  const finding = own(question.evidence, name);
+  if (finding === undefined) return undefined;
+  return typeof finding === "number" || (Array.isArray(finding) && finding.length === 1) ? "seen" : "soft";
+}
 
 /** Without what is known of a variable. */
 export function retracted(question: Question, name: string): Question {
@@ -37,8 +45,21 @@ export function withNumber(question: Question, name: string, value: number, gest
   return known(retracted(question, name), name, value, gesture === "set");
 }
 
+/** The weights that were given for a variable, if any were. */
+export function weightsIn(question: Question, name: string): Weights | null {
+  const finding = own(question.evidence, name);
+  return typeof finding === "object" && !Array.isArray(finding) ? finding : null;
+}
+
 export function withWeights(question: Question, name: string, weights: Weights): Question {
   return known(retracted(question, name), name, weights, false);
+}
+
+/** Beliefs with sum one, of weights that people gave by any measure; null where they are none. */
+export function shares(weights: (number | null)[]): number[] | null {
+  const total = weights.reduce<number>((sum, weight) => sum + (weight ?? 0), 0);
+  if (!(total > 0) || !Number.isFinite(total) || weights.some((weight) => (weight ?? 0) < 0)) return null;
+  return weights.map((weight) => (weight ?? 0) / total);
 }
 
 /** After a gesture on a state, which is retracted where it says what is known already. */

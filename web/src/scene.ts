@@ -50,6 +50,8 @@ export interface Edge extends Part {
 export interface Marks {
   nodes: Record<string, "selected" | "on" | "blocks" | "added">;
   edges: { ends: [string, string]; mark: "active" | "blocked" | "added" }[];
+  /** The state of each variable that an explanation of what is seen takes. */
+  states?: Record<string, number>;
 }
 
 export function markOfEdge(marks: Marks | undefined, edge: Edge): string | undefined {
@@ -117,6 +119,9 @@ export interface Answer {
   /** Why there is no answer, and what kind of problem that is. */
   message: string;
   problem?: string;
+  /** About how long an answer would take that nobody waited for. */
+  seconds?: number | null;
+  isApproximate?: boolean;
 }
 
 /** What a record says of a name, which may be that of something that all objects have, such as "constructor". */

@@ -11,6 +11,8 @@ test("keys have their commands; those of the browser are left to it", () => {
   expect(commandOf(key("d"), "see")).toEqual({ gesture: "set" });
   expect(commandOf(key("ArrowDown"), "see")).toEqual({ move: 1 });
   expect(commandOf(key("End"), "see")).toEqual({ move: "last" });
+  expect(commandOf(key("w"), "see")).toEqual({ gesture: "weigh" });
+  expect(commandOf(key("ArrowLeft", { shiftKey: true }), "see")).toEqual({ push: [-24, 0] });
   expect(commandOf(key("Delete"), "see")).toEqual({ act: "retract" });
   expect(commandOf(key("d", { ctrlKey: true }), "see")).toBeNull();
   expect(commandOf(key("Tab"), "see")).toBeNull();

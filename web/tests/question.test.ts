@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { after, cleared, type Question, retracted, withNumber } from "../src/question";
+import { after, cleared, type Question, retracted, shares, withNumber } from "../src/question";
 
 const NOTHING: Question = { evidence: {}, do: {}, focus: "auto" };
 
@@ -27,6 +27,12 @@ test("what is set is not seen, and stays set while clicks move it", () => {
   expect(after(set, "X", 0, 2, "see")).toEqual({ ...NOTHING, do: { X: [0] } });
   expect(after(set, "X", 1, 2, "see")).toEqual(NOTHING);
   expect(after(set, "X", 1, 2, "deny")).toEqual({ ...NOTHING, evidence: { X: [0] } });
+});
+
+test("beliefs have sum one, whatever people count in", () => {
+  expect(shares([70, 30])).toEqual([0.7, 0.3]);
+  expect(shares([null, 2])).toEqual([0, 1]);
+  for (const none of [[0, 0], [null, null], [1, -1], [-1, 3], [Infinity, 1], [NaN, 1]]) expect(shares(none)).toBeNull();
 });
 
 test("numbers are seen or set; all can be retracted", () => {

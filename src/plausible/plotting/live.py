@@ -42,7 +42,7 @@ class Live:
 
     def answer(self, evidence: Mapping[str, Any], do: Mapping[str, Any]) -> Answer:
         """What is believed of all that the scene has room for. A question without an answer gets a message instead."""
-        data: dict[str, Any] = {"findings": _listed(self.subject.model.variables, evidence, do)}
+        data: dict[str, Any] = {"findings": listed(self.subject.model.variables, evidence, do)}
         try:
             told, states = self._told(evidence, do)
             return Answer(states, "", {**data, **told, "message": ""})
@@ -180,7 +180,7 @@ def _from_page(variable: Variable, value: Any) -> Any:
     raise InvalidEvidence(f"{shortened(value)} is no finding on {variable.name!r}.")
 
 
-def _listed(
+def listed(
     variables: Mapping[str, Variable], evidence: Mapping[str, Any], do: Mapping[str, Any]
 ) -> list[dict[str, str]]:
     """Each finding in words."""

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from plausible.base.records import format_number, one_line
 from plausible.errors import InvalidArgument, PlausibleError, shortened
-from plausible.plotting.live import checked_findings, checked_settings, evidence_facts, to_page
+from plausible.plotting.live import checked_findings, checked_settings, evidence_facts, listed, to_page
 from plausible.plotting.models import beliefs_of, spread_of
 from plausible.plotting.nodes import percentage
 from plausible.plotting.scenes import Subject
 from plausible.studio.asked import Asked
-from plausible.studio.desk import Desk, Version
+from plausible.studio.desk import Desk
 from plausible.studio.files import stem
 from plausible.studio.problems import problem_of
 from plausible.studio.seeing import findings_in
@@ -141,27 +141,28 @@ def read_cases(desk: Desk, asked: Asked) -> dict[str, Any]:
     cases, missing = [], list[str]()
     for one in map(_object, told.items("cases")):
         name = one.text("name")
-        case, lacking = _read_case(version, one)
-        cases.append({"name": one_line(name), **case})
+        case, words, lacking = _read_case(version.subject(), one)
+        cases.append({"name": one_line(name), **case, "findings": words})
         missing += [f"{one_line(name)}: {message}" for message in lacking]
     return {"cases": cases, "missing": missing}
 
 
-def _read_case(version: Version, asked: Asked) -> tuple[dict[str, Any], list[str]]:
-    subject = version.subject()
-    case: dict[str, Any] = {}
+def _read_case(subject: Subject, asked: Asked) -> tuple[dict[str, Any], list[str], list[str]]:
+    """A case as pages tell it, in words, and what the model lacks of it."""
+    found: dict[str, dict[str, Any]] = {}
     missing = []
     checks: dict[str, Callable[[Subject, Any], dict[str, Any]]] = {"evidence": checked_findings, "do": checked_settings}
     for which, check in checks.items():
-        case[which] = {}
+        found[which] = {}
         for name, written in asked.mapping(which, {}).items():
             variable = subject.model.variables.get(name)
             try:
                 finding = written if variable is None else _read(variable, written)
-                case[which] |= to_page(subject, check(subject, {name: finding}))
+                found[which] |= check(subject, {name: finding})
             except PlausibleError as error:
                 missing.append(problem_of(error)["message"])
-    return case, missing
+    words = [told["text"] for told in listed(subject.model.variables, **found)]
+    return {which: to_page(subject, findings) for which, findings in found.items()}, words, missing
 
 
 def _read(variable: Variable, written: Any) -> Any:

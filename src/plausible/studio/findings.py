@@ -18,6 +18,8 @@ from plausible.variables import Assignment
 
 #: Each finding is left out once: more of them are not weighed against each other.
 MOST_FINDINGS: Final = 40
+#: A conflict of fewer nats either way says little: one and a half times as likely.
+_SLIGHT: Final = math.log(1.5)
 #: So many explanations are listed, and so many states that would explain a conflict.
 MOST_EXPLANATIONS, _MOST_REASONS = 50, 3
 
@@ -47,13 +49,14 @@ def agreement(desk: Desk, asked: Asked) -> dict[str, Any]:
         found = model.conflict(evidence, budget=budget)
     except (NotSupported, ImpossibleEvidence, TooLarge):
         return {"agreement": None}
+    is_slight = abs(found.value) < _SLIGHT
     odd = max(found.partial, key=lambda name: found.partial[name])
     told = {
         "value": found.value,
         "times": _times(abs(found.value)),
-        "disagree": found.is_positive,
+        "manner": "slight" if is_slight else "disagree" if found.is_positive else "agree",
         "odd": {"name": odd, "text": finding_words(model.variables[odd], evidence[odd])},
-        "reasons": _reasons(model, evidence, budget) if found.is_positive else [],
+        "reasons": _reasons(model, evidence, budget) if found.is_positive and not is_slight else [],
     }
     return {"agreement": told}
 

@@ -1,10 +1,13 @@
 // What the right side of the page offers, in order; each for the kinds of models that it is about.
 
 import type { Component } from "svelte";
+import Cases from "./panels/Cases.svelte";
 import Causes from "./panels/Causes.svelte";
 import Decide from "./panels/Decide.svelte";
 import Edit from "./panels/Edit.svelte";
+import Explanations from "./panels/Explanations.svelte";
 import FilePanel from "./panels/FilePanel.svelte";
+import Impact from "./panels/Impact.svelte";
 import Influence from "./panels/Influence.svelte";
 import Learn from "./panels/Learn.svelte";
 import Separation from "./panels/Separation.svelte";
@@ -32,6 +35,24 @@ export const PANELS: Panel[] = [
     title: "what to do, and what would be worth knowing before",
     fits: (outline) => outline?.kind === "diagram",
     view: Decide,
+  },
+  {
+    name: "Impact",
+    title: "which finding moved a belief, and by how much",
+    fits: (outline) => outline !== null,
+    view: Impact,
+  },
+  {
+    name: "Explanations",
+    title: "the most probable states of all variables together",
+    fits: (outline) => outline !== null,
+    view: Explanations,
+  },
+  {
+    name: "Cases",
+    title: "findings kept under a name, and beliefs under several of them side by side",
+    fits: (outline) => outline !== null,
+    view: Cases,
   },
   {
     name: "Separation",

@@ -1,12 +1,6 @@
 // Files that people take away.
 
-export function saveAs(name: string, content: Blob): void {
-  const address = URL.createObjectURL(content);
-  const link = document.createElement("a");
-  [link.href, link.download] = [address, name];
-  link.click();
-  URL.revokeObjectURL(address);
-}
+export { saveAs } from "../download";
 
 /** A picture in SVG as PNG, twice as fine as it is large. */
 export async function asPNG(svg: string): Promise<Blob> {

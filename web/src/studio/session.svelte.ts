@@ -1,9 +1,10 @@
 // What the page has open: a model with its past and its future, what is known, and what the picture shows of it.
 
 import { untrack } from "svelte";
-import { type Client, Line, type Told } from "../client";
+import { type Client, Line, type Offers, type Told } from "../client";
 import { cleared, type Question } from "../question";
 import type { Answer, Marks, Scene } from "../scene";
+import { Cases, ENDING } from "./cases.svelte";
 import { type Fields, Refusal, type Server, Superseded } from "./server";
 
 export interface VariableOutline {
@@ -21,6 +22,9 @@ export interface Outline {
   description: string;
   kind: "network" | "markov" | "diagram" | "dynamic";
   numSteps: number;
+  /** Whether nodes can be put elsewhere, and whether some have been. */
+  canBePlaced: boolean;
+  isPlaced: boolean;
   variables: VariableOutline[];
   decisions: string[];
   utilities: string[];
@@ -28,6 +32,9 @@ export interface Outline {
 
 /** What an answer may cost. */
 export type Effort = "quick" | "patient" | "approximate";
+
+/** Nobody is offered to wait longer than this, in seconds: the server gives up then. */
+const LONGEST = 600;
 
 const NOTHING_KNOWN: Question = { evidence: {}, do: {}, focus: "auto" };
 
@@ -45,10 +52,18 @@ export class Session implements Client {
   private future = $state.raw<Outline[]>([]);
   private scene = $state.raw<Scene | null>(null);
   private answer = $state.raw<Answer | null>(null);
-  private readonly line = new Line((question) => void this.send(question));
+  private readonly line = new Line((question) => void this.sendInLine(question));
+  /** Changes of the model are made one after the other. */
+  private lastChange: Promise<unknown> = Promise.resolve();
+  private numChanging = 0;
+  /** What was asked last; it may have no answer yet. */
+  private asked: Question = NOTHING_KNOWN;
   private readonly listeners = new Set<(told: Told) => void>();
-  /** What the scene at hand shows. */
+  /** What the scene at hand shows, and what it was laid out around. */
   private seen = "";
+  private around: string[] = [];
+  /** Findings that were kept under a name. */
+  readonly cases = new Cases(this);
 
   /** The rows that were dropped last, by the number that the server knows them by. */
   rows = $state.raw<{ table: string; name: string } | null>(null);
@@ -57,8 +72,9 @@ export class Session implements Client {
 
   constructor(readonly server: Server) {}
 
-  /** A file of rows, or of a model, by its ending. */
+  /** A file of rows, of cases, or of a model, by its ending. */
   async openFile(file: File): Promise<void> {
+    if (file.name.endsWith(ENDING)) return this.cases.read(file);
     if (/\.(csv|tsv|parquet|arrow|feather)$/i.test(file.name)) {
       const rows = await this.told(() => this.server.send<{ table: string }>("rows", file));
       if (!rows) return;
@@ -81,6 +97,7 @@ export class Session implements Client {
   /** Begin with a model. */
   async open(outline: Outline): Promise<void> {
     [this.past, this.future] = [[], []];
+    this.cases.clear();
     await this.show(outline, NOTHING_KNOWN);
   }
 
@@ -88,23 +105,41 @@ export class Session implements Client {
   async edited(outline: Outline): Promise<void> {
     if (this.outline) this.past = [...this.past, this.outline];
     this.future = [];
-    await this.show(outline, this.question);
+    await this.show(outline, this.asked);
   }
 
-  async undo(): Promise<void> {
-    const before = this.past.at(-1);
-    if (!before || !this.outline) return;
-    this.future = [this.outline, ...this.future];
-    this.past = this.past.slice(0, -1);
-    await this.show(before, this.question);
+  undo(): Promise<void> {
+    return this.inTurn(async () => {
+      const before = this.past.at(-1);
+      if (!before || !this.outline) return;
+      this.future = [this.outline, ...this.future];
+      this.past = this.past.slice(0, -1);
+      await this.show(before, this.asked);
+    });
   }
 
-  async redo(): Promise<void> {
-    const [next, ...rest] = this.future;
-    if (!next || !this.outline) return;
-    this.past = [...this.past, this.outline];
-    this.future = rest;
-    await this.show(next, this.question);
+  redo(): Promise<void> {
+    return this.inTurn(async () => {
+      const [next, ...rest] = this.future;
+      if (!next || !this.outline) return;
+      this.past = [...this.past, this.outline];
+      this.future = rest;
+      await this.show(next, this.asked);
+    });
+  }
+
+  /** Change the model after all changes that began before. */
+  private async inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
+    this.numChanging += 1;
+    this.tell();
+    const changed = this.lastChange.then(change);
+    this.lastChange = changed.catch(() => undefined);
+    try {
+      return await changed;
+    } finally {
+      this.numChanging -= 1;
+      this.tell();
+    }
   }
 
   /** Ask the server about the model at hand; what goes wrong is told on the page, and there is no answer. */
@@ -127,10 +162,16 @@ export class Session implements Client {
   }
 
   /** Change the model: `action` says how. */
-  async edit(action: string, fields: Fields): Promise<boolean> {
-    const outline = await this.about<Outline>("edit", { action, ...fields });
-    if (outline) await this.edited(outline);
-    return outline !== null;
+  edit(action: string, fields: Fields): Promise<boolean> {
+    return this.change("edit", { action, ...fields });
+  }
+
+  private change(question: string, fields: Fields): Promise<boolean> {
+    return this.inTurn(async () => {
+      const outline = await this.about<Outline>(question, fields);
+      if (outline) await this.edited(outline);
+      return outline !== null;
+    });
   }
 
   /** What is known, as fields of a question. */
@@ -140,17 +181,23 @@ export class Session implements Client {
 
   // --- the client of the picture ---
 
+  /** What is known, in words. */
+  get findings(): string[] {
+    return this.answer?.findings.map((finding) => finding.text) ?? [];
+  }
+
   get isReady(): boolean {
     return this.scene !== null && this.answer !== null;
   }
 
   watch(listener: (told: Told) => void): () => void {
     this.listeners.add(listener);
-    if (this.isReady) listener(this.now());
+    untrack(() => this.isReady && listener(this.now()));
     return () => this.listeners.delete(listener);
   }
 
   ask(question: Question): void {
+    this.asked = question;
     this.line.ask(question);
     this.tell();
   }
@@ -168,6 +215,20 @@ export class Session implements Client {
     this.tell();
   }
 
+  /** Put a node elsewhere, where the model keeps places. */
+  get move(): Client["move"] {
+    return this.outline?.canBePlaced ? (name, x, y) => this.rearranged("move", { name, x, y }) : undefined;
+  }
+
+  tidy(): Promise<void> {
+    return this.rearranged("tidy", {});
+  }
+
+  private async rearranged(question: string, fields: Fields): Promise<void> {
+    const { focus } = this.question;
+    await this.change(question, { ...fields, focus, around: this.around, effort: this.effort });
+  }
+
   async picture(): Promise<string> {
     const fields = { ...this.known, focus: this.question.focus };
     const { svg } = await this.server.ask<{ svg: string }>("picture", { model: this.outline?.model, ...fields });
@@ -177,15 +238,35 @@ export class Session implements Client {
   /** Answer the question at hand once more, at another price. */
   async again(effort: Effort): Promise<void> {
     this.effort = effort;
-    this.seen = "";
-    this.ask(this.question);
+    this.ask(this.asked);
   }
 
   private now(): Told {
-    const question = this.line.next ?? this.question;
     const selected = Object.fromEntries(this.selection.map((name) => [name, "selected" as const]));
-    const marks = { nodes: { ...this.brought?.nodes, ...selected }, edges: this.brought?.edges ?? [] };
-    return { scene: this.scene!, question, answer: this.answer!, isWaiting: !this.line.isOpen, marks };
+    const { nodes, edges, states } = this.brought ?? { nodes: {}, edges: [] };
+    return {
+      scene: this.scene!,
+      question: this.asked,
+      answer: this.answer!,
+      isWaiting: !this.line.isOpen || this.numChanging > 0,
+      marks: { nodes: { ...nodes, ...selected }, edges, ...(states && { states }) },
+      isPlaced: this.outline?.isPlaced ?? false,
+      ...(this.offers && { offers: this.offers }),
+    };
+  }
+
+  /** What can be done about an answer that nobody waited for, and how to get back from there. */
+  private get offers(): Offers | null {
+    const { problem, seconds } = this.answer!;
+    const at = (label: string, effort: Effort) => ({ label, act: () => void this.again(effort) });
+    if (problem === "TooLarge") {
+      const canWait = this.effort !== "patient" && seconds != null && seconds <= LONGEST;
+      const patient = canWait ? [at(`compute anyway (about ${Math.max(1, Math.round(seconds))} s)`, "patient")] : [];
+      return { text: "", choices: [...patient, ...(this.effort === "approximate" ? [] : [at("approximate", "approximate")])] };
+    }
+    if (this.effort === "quick") return null;
+    const text = this.effort === "patient" ? "Exact, however long it takes." : "Approximate where exact takes too long.";
+    return { text, choices: [at("only what is quick", "quick")] };
   }
 
   private async show(outline: Outline, question: Question): Promise<void> {
@@ -194,8 +275,15 @@ export class Session implements Client {
     this.selection = this.selection.filter((name) => names.has(name));
     this.brought = null;
     this.effort = "quick";
-    this.seen = "";
-    await this.send(fitting(question, outline));
+    this.asked = fitting(question, outline);
+    await this.send(this.asked);
+    this.tell();
+  }
+
+  private async sendInLine(question: Question): Promise<void> {
+    await this.send(question);
+    this.line.answered();
+    this.tell();
   }
 
   private async send(question: Question): Promise<void> {
@@ -203,19 +291,22 @@ export class Session implements Client {
     const wanted = JSON.stringify([model, question.focus, this.effort]);
     const fields = { model, effort: this.effort, ...question };
     try {
-      if (wanted !== this.seen) {
-        const told = await this.server.ask<{ scene: Scene; answer: Answer }>("scene", fields);
-        [this.scene, this.answer, this.seen] = [told.scene, told.answer, wanted];
-      } else {
-        this.answer = (await this.server.ask<{ answer: Answer }>("beliefs", fields)).answer;
+      const told =
+        wanted === this.seen
+          ? await this.server.ask<{ answer: Answer; scene?: Scene }>("beliefs", { ...fields, around: this.around })
+          : await this.server.ask<{ answer: Answer; scene?: Scene }>("scene", fields);
+      if (model !== this.outline?.model) return; // the model was edited meanwhile, and is asked about anew
+      this.answer = told.answer;
+      if (told.scene) {
+        [this.scene, this.seen] = [told.scene, wanted];
+        this.around = [...Object.keys(question.do), ...Object.keys(question.evidence)];
       }
       this.question = question;
       this.problem = "";
     } catch (error) {
       if (error instanceof Refusal) this.problem = error.message;
+      if (this.asked === question) this.asked = this.question;
     }
-    if (!this.line.isOpen) this.line.answered();
-    this.tell();
   }
 
   /** Tell all who watch; a panel that makes something known does not depend on what it makes. */
