@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Positions
-from plausible.data.csv_columns import CSVFormat, csv_pieces
+from plausible.data.csv_columns import CSVFormat, csv_pieces, csv_text
 from plausible.data.factorizing import SmallCodes
 from plausible.errors import FormatError
 
@@ -167,6 +168,15 @@ class CSVPart(Part):
     def num_bytes(self) -> float:
         return self.path.stat().st_size
 
+    @property
+    def expected_rows(self) -> int:
+        """About how many rows there are, by the length of the first lines; texts are packed to a fifth, perhaps."""
+        with csv_text(self.path, self.form) as lines:
+            seen = list(islice(lines, 1001))[1:]
+        packing = 1 if self.path.suffix.lower() in (".csv", ".tsv") else 5
+        num_bytes = sum(len(line.encode(self.form.encoding, "replace")) for line in seen)
+        return int(packing * self.num_bytes * len(seen) / max(num_bytes, 1))
+
     def batches(self, names: Sequence[str], wanted: Mapping[str, Sequence[Any]] = NO_WISHES) -> Iterator[Batch]:
         first_row = 0
         for columns in csv_pieces(self.path, self.form, rows_at_once(len(self.kinds))):
@@ -237,3 +247,41 @@ def _small(batch: Batch) -> Batch:
         for name, cells in batch.columns.items()
     }
     return batch._replace(columns=columns)
+
+
+class Beginning(Part):
+    """The first rows of a part."""
+
+    __slots__ = ("_most", "_part")
+
+    def __init__(self, part: Part, num_rows: int) -> None:
+        self._part, self._most = part, num_rows
+
+    @property
+    def place(self) -> str:
+        return self._part.place
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        return self._part.kinds
+
+    @property
+    def num_rows(self) -> int:
+        return min(self._part.num_rows, self._most) or self._most
+
+    @property
+    def is_counted(self) -> bool:
+        return False
+
+    @property
+    def num_bytes(self) -> float:
+        return self._part.num_bytes * min(self._most / max(self._part.num_rows, 1), 1.0)
+
+    def batches(self, names: Sequence[str], wanted: Mapping[str, Sequence[Any]] = NO_WISHES) -> Iterator[Batch]:
+        left = self._most
+        for batch in self._part.batches(names, wanted):
+            if batch.num_rows >= left:
+                yield batch.take(np.arange(batch.num_rows) < left)
+                return
+            yield batch
+            left -= batch.num_rows

@@ -157,7 +157,7 @@ def csv_pieces(path: Path, form: CSVFormat, num_rows: int | None = None) -> Iter
     names: list[str] = []
     is_checked = False
     try:
-        with _opened(path, form) as stream:
+        with csv_text(path, form) as stream:
             if form.separator == ",":
                 refuse_other_separators(stream.readline(), str(path))
         for frame in _frames(path, form, num_rows):
@@ -208,7 +208,7 @@ def _pointed(text: str, decimal: str) -> str:
     return pointed if "." not in text and _NUMBER.fullmatch(pointed.strip()) else text
 
 
-def _opened(path: Path, form: CSVFormat) -> Any:
+def csv_text(path: Path, form: CSVFormat) -> Any:
     """The text of a file, whatever it is packed in; signs that are none in its encoding are replaced."""
     encoding = "utf-8-sig" if form.has_marks else form.encoding
     return CSV_OPENERS[csv_ending(path) or ".csv"](path, mode="rt", encoding=encoding, errors="replace", newline="")
@@ -231,7 +231,7 @@ def _names(path: Path, header: Sequence[Any]) -> list[str]:
 def _refuse_ragged(path: Path, form: CSVFormat) -> None:
     """Refuse a row that has more or fewer cells than the first line."""
     wanted = 0
-    with _opened(path, form) as stream:
+    with csv_text(path, form) as stream:
         rows = csv.reader(stream, delimiter=form.separator)
         for row in rows:
             wanted = wanted or len(row)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Flags, Floats
 from plausible.base.options import read_names
 from plausible.base.remedies import Argument, Call, Remedy
-from plausible.data.batches import NUMBERS, WHOLE_NUMBERS, Batch, Numbers, Part, Values
+from plausible.data.batches import NUMBERS, WHOLE_NUMBERS, Batch, Beginning, Numbers, Part, Values
 from plausible.data.column_types import mark_columns, read_interventions, warn_of_doubtful
 from plausible.data.csv_columns import CSVFormat
 from plausible.data.factorizing import MissingValues, warn_of_missing_words
@@ -224,6 +224,13 @@ class Stream:
             stream._source, stream.__dict__["parts"] = part.place, [part]
             streams.append(stream)
         return streams
+
+    def beginning(self, num_rows: int) -> Stream:
+        """The first rows of the largest part, or as many as it has."""
+        stream = self.read_with()
+        largest = max(self.parts, key=lambda part: part.num_rows)
+        stream._source, stream.__dict__["parts"] = largest.place, [Beginning(largest, num_rows)]
+        return stream
 
     @cached_property
     def first_pass(self) -> FirstPass:

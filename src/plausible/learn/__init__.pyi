@@ -26,6 +26,7 @@ from plausible.learn.boltzmann import fit_stack as fit_stack
 from plausible.learn.classifiers import *
 from plausible.learn.confidence import *
 from plausible.learn.constraint_based import *
+from plausible.learn.costs import explain as explain
 from plausible.learn.estimation import *
 from plausible.learn.evaluation import *
 from plausible.learn.gradients import *
