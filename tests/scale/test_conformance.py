@@ -1,5 +1,6 @@
 """Whatever holds the rows, statistics answer as those of a table in memory: bit for bit where counts are whole."""
 
+import datetime as dt
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,9 +10,10 @@ import pandas as pd
 import pytest
 
 import plausible as pb
+from plausible.data.column_types import DoubtfulColumns
 from plausible.data.partitions import StreamPartitions
 from plausible.data.statistics import Request, in_order
-from plausible.data.stream_statistics import PartitionedStatistics, StreamStatistics
+from plausible.data.stream_statistics import PartitionedStatistics, StreamStatistics, for_learning
 from plausible.data.streams import Stream
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
@@ -243,6 +245,41 @@ def test_learners_take_all_statistics(sources, kind, learn):
     """The same graphs, the same networks, the same scores."""
     names = [*STATES]
     assert learn(kind(sources, {"columns": names})) == learn(Table.read(ROWS, columns=names))
+
+
+@pytest.fixture(scope="module")
+def doubtful(tmp_path_factory, threads):
+    """Rows with a number for each, a date, and whole numbers that run from one to the end."""
+    folder = tmp_path_factory.mktemp("doubtful")
+    days = [dt.date(2020, 1, 1 + row % 28) for row in range(200)]
+    rows = {"id": [f"r{row}" for row in range(200)], "day": days, "run": np.arange(200.0) + 5}
+    frame = pd.DataFrame({**rows, "text": ROWS.text[:200], "whole": ROWS.whole[:200]})
+    for number, half in enumerate((frame[:120], frame[120:])):
+        half.to_parquet(folder / f"{number}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["in pieces", "dask", "duckdb"])
+def test_columns_that_are_hardly_variables_are_left_out_unless_they_are_named(doubtful, threads, name):
+    """With the warning that a table makes, whoever has looked at the rows."""
+    with pytest.warns(DoubtfulColumns) as warned:
+        expected = Table.for_learning(doubtful)
+    make = {
+        "in pieces": lambda **options: StreamStatistics(doubtful, **options),
+        "dask": lambda **options: DaskStatistics(doubtful, threads, **options),
+        "duckdb": lambda **options: DuckDBStatistics(duckdb.sql(f"FROM '{doubtful}/*.parquet'"), **options),
+    }[name]
+    with pytest.warns(DoubtfulColumns) as told:
+        found = for_learning(make())
+    assert str(told[0].message) == str(warned[0].message)
+    assert found.variables == expected.variables
+    assert list(found.variables) == ["text", "whole"]
+    chosen = make(columns=["id", "whole"])
+    assert for_learning(chosen) is chosen
+    with pytest.warns(DoubtfulColumns, match=r"'id' \(200 .*'run'"):
+        assert list(for_learning(make(), ["day"]).variables) == ["day", "text", "whole"]
+    with pytest.warns(DoubtfulColumns):
+        assert pb.learn.structure(make()).graph == pb.learn.structure(expected).graph
 
 
 def test_gaussian_networks_are_learned_from_moments(sources, kind):

@@ -141,6 +141,10 @@ class Partitions(ABC):
         """The same rows read by other states; `None` where they can't be read again."""
         return None
 
+    def for_learning(self, named: Iterable[str]) -> Partitions:
+        """The same without columns that are hardly variables, of which a warning tells; these names are kept."""
+        return self
+
 
 class Share(NamedTuple):
     """The rows of one part of a stream, which can be sent to whoever works on them."""
@@ -243,9 +247,7 @@ class StreamPartitions(Partitions):
 
     @property
     def variables(self) -> Mapping[str, Variable]:
-        if not (self._stream.is_known or self._stream.is_told):
-            self._stream.told_by(self.spread(FirstPass.of, self._stream.each_part()))
-        return self._stream.variables
+        return self._told().variables
 
     @property
     def num_bytes(self) -> float:
@@ -261,8 +263,22 @@ class StreamPartitions(Partitions):
         return Facts(seen.num_rows, float(seen.num_rows), {name: n for name, n in missing.items() if n}, {})
 
     def with_variables(self, variables: Mapping[str, Variable]) -> StreamPartitions:
+        return self.over(self._stream.read_with(variables={**self._stream.given, **variables}))
+
+    def for_learning(self, named: Iterable[str]) -> StreamPartitions:
+        kept = self._told().for_learning(named)
+        return self if kept is self._stream else self.over(kept)
+
+    def _told(self) -> Stream:
+        """What is read, after the first pass over it where that takes one: it is shared out, too."""
+        if not (self._stream.is_known or self._stream.is_told):
+            self._stream.told_by(self.spread(FirstPass.of, self._stream.each_part()))
+        return self._stream
+
+    def over(self, stream: Stream) -> StreamPartitions:
+        """The pieces of another stream, shared out in the same way."""
         again = copy(self)
-        StreamPartitions.__init__(again, self._stream.read_with(variables={**self._stream.given, **variables}))
+        StreamPartitions.__init__(again, stream)
         return again
 
     def map(self, work: Callable[[Piece], Answer]) -> Iterator[Answer]:
@@ -310,8 +326,7 @@ class LocalPartitions(StreamPartitions):
         room = self._max_bytes / max(self._stream.table_bytes, 1)
         return super().num_bytes * max(1 - room, 0)
 
-    def with_variables(self, variables: Mapping[str, Variable]) -> LocalPartitions:
-        stream = self._stream.read_with(variables={**self._stream.given, **variables})
+    def over(self, stream: Stream) -> LocalPartitions:
         return LocalPartitions(stream, self._max_bytes, self._num_threads)
 
     def map(self, work: Callable[[Piece], Answer]) -> Iterator[Answer]:

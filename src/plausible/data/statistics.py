@@ -144,6 +144,10 @@ class Statistics(ABC):
                 )
         return self
 
+    def for_learning(self, named: Iterable[str] = ()) -> Statistics:
+        """The same without columns that are hardly variables, of which a warning tells; these names are kept."""
+        return self
+
     @abstractmethod
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
         """How often the joint states of families occur: for each request the counts of its families, by shape.

@@ -95,6 +95,11 @@ class PartitionedStatistics(Statistics):
             return self
         return PartitionedStatistics(again, progress=self._progress)
 
+    def for_learning(self, named: Iterable[str] = ()) -> PartitionedStatistics:
+        """The same without columns that are hardly variables, where nobody has chosen them."""
+        kept = self._partitions.for_learning(named)
+        return self if kept is self._partitions else PartitionedStatistics(kept, progress=self._progress)
+
     def each(self, work: Callable[[Piece], Any]) -> Iterable[Any]:
         """What some work gives for each piece, in order: one pass; for one without rows where there is none."""
         self._num_passes += 1
@@ -189,11 +194,9 @@ def read_statistics(data: DataLike, *, num_threads: int = 2) -> Statistics:
 def for_learning(data: DataLike, named: Iterable[str] = ()) -> Table | Statistics:
     """The data without columns that are hardly variables, as `Table.for_learning`: a table where it fits in memory."""
     if isinstance(data, Statistics):
-        return data
+        return data.for_learning(named)
     stream = large_stream(data)
-    if stream is None:
-        return Table.for_learning(data, named)
-    return StreamStatistics(stream.for_learning(named))
+    return Table.for_learning(data, named) if stream is None else StreamStatistics(stream.for_learning(named))
 
 
 def large_stream(data: Any) -> Stream | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -11,7 +11,6 @@ from plausible.base.remedies import Remedy
 from plausible.data.partitions import Answer, Piece, Share, StreamPartitions
 from plausible.data.streams import Stream, table_limit
 from plausible.errors import InvalidArgument, MissingDependency, NotSupported, TooLarge
-from plausible.variables import Variable
 
 if TYPE_CHECKING:
     from dask.distributed import Client
@@ -55,8 +54,7 @@ class DaskPartitions(StreamPartitions):
     def num_bytes(self) -> float:
         return 0.0 if self._pieces else super().num_bytes
 
-    def with_variables(self, variables: Mapping[str, Variable]) -> DaskPartitions:
-        stream = self._stream.read_with(variables={**self._stream.given, **variables})
+    def over(self, stream: Stream) -> DaskPartitions:
         return DaskPartitions(stream, self._client)
 
     def spread(self, function: Callable[[Any], Answer], items: Sequence[Any]) -> Iterator[Answer]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from plausible.data.column_types import warn_of_doubtful
 from plausible.data.moments import FamilyMoments
 from plausible.data.partitions import LocalPartitions
 from plausible.data.statistics import Request, RequestCost, Stack, Statistics
@@ -125,11 +126,25 @@ class DuckDBStatistics(Statistics):
         known = {name: variable for name, variable in variables.items() if name in self.variables}
         if all(self.variables[name] == variable for name, variable in known.items()):
             return self
+        return self._over(self._stream.read_with(variables={**self._stream.given, **known}))
+
+    def _over(self, stream: Stream) -> DuckDBStatistics:
+        """The same relation, of which other columns are chosen or otherwise read."""
         again = copy(self)
-        again.__dict__.pop("_pieces", None)
-        again._stream = self._stream.read_with(variables={**self._stream.given, **known})
-        again._sql, again._seen = SQLStatistics(self._rows, again._stream, **self._options), 0.0
+        for name in ("_pieces", "_has_room"):
+            again.__dict__.pop(name, None)
+        again._stream, again._sql = stream, SQLStatistics(self._rows, stream, **self._options)
+        again._seen = 0.0
         return again
+
+    def for_learning(self, named: Iterable[str] = ()) -> DuckDBStatistics:
+        """The same without columns that are hardly variables, where nobody has chosen them."""
+        left_out = self._sql.doubts(set(named))
+        if not left_out:
+            return self
+        warn_of_doubtful(left_out)
+        kept = {name: variable for name, variable in self.variables.items() if name not in left_out}
+        return self._over(self._stream.read_with(variables=kept, columns=list(kept)))
 
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
         """For each request the counts of its families, by shape."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.data.batches import NUMBERS
-from plausible.data.column_types import read_interventions
+from plausible.data.column_types import doubt_by, read_interventions
 from plausible.data.gathered import MOST_VALUES
 from plausible.data.moments import FamilyMoments, joined_moments
 from plausible.data.statistics import (
@@ -81,6 +81,25 @@ class SQLStatistics(Statistics):
         has_fraction = self._rows.totals([f"bool_or({quoted(name)} <> round({quoted(name)}))" for name in numbers])
         found = {name: Variable(name) for name, has in zip(numbers, has_fraction, strict=True) if has} | given
         return {name: found.get(name) or self._values(name).variables[name] for name in self._stream.names}
+
+    def doubts(self, named: Container[str]) -> dict[str, str]:
+        """Name -> why a column that nobody named is hardly a variable; see `Table.doubtful`."""
+        if self._stream.are_named:
+            return {}
+        told: dict[str, str] = {}
+        for name, variable in self.variables.items():
+            num_known = int(self.num_rows) - self.missing.get(name, 0)
+            if name not in self._stream.given and name not in named:
+                told[name] = doubt_by(name, variable, partial(self._num_values, variable, num_known))
+        return {name: why for name, why in told.items() if why}
+
+    def _num_values(self, variable: Variable, num_known: int) -> tuple[int, int]:
+        """How many different values, in how many cells; of numbers all, if they number the rows, else none."""
+        if not variable.is_continuous:
+            return variable.num_states, num_known
+        x = quoted(variable.name)
+        low, high, is_whole = self._rows.totals([f"min({x})", f"max({x})", f"bool_and({x} = round({x}))"])
+        return (num_known if is_whole and high - low == num_known - 1 else 0), num_known
 
     @property
     def total(self) -> float:
