@@ -474,3 +474,35 @@ def test_learn_refuses_what_an_undirected_network_has_not(plausible, rows, tmp_p
     source, target = str(tmp_path / "data.csv"), str(tmp_path / "net.json")
     assert "gaussian:1" in plausible("learn", source, "-o", target, "--markov", "--prior", "bdeu:1")[2]
     assert "no other limits" in plausible("learn", source, "-o", target, "--markov", "--tiers", "smoke | lung")[2]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--method", "pc"),
+        ("--graph", "smoke -> lung; H -> lung", "--hidden", "H=2"),
+        ("--bootstrap", "2", "--method", "first-ascent"),
+        ("--missing", "complete-rows", "--method", "chow-liu"),
+    ],
+    ids=" ".join,
+)
+def test_learn_explains_what_it_would_cost(plausible, rows, tmp_path, options):
+    """Nothing is written, and no file to write is named."""
+    code, text, errors = plausible("learn", str(tmp_path / "data.csv"), "--explain", "--json", *options)
+    assert (code, errors) == (0, "")
+    told = json.loads(text)
+    assert told["num_rows"] == pytest.approx(800, rel=0.1)
+    assert (told["num_passes"] is None) == ("--bootstrap" in options)
+    assert told["bytes_read"] == 2 * (tmp_path / "data.csv").stat().st_size
+    assert "passes, " in plausible("learn", str(tmp_path / "data.csv"), "--explain")[1]
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+def test_learn_refuses_to_explain_what_it_can_not_try(plausible, rows, tmp_path):
+    """Standard input, rows in time, undirected networks; and to learn without a file to write."""
+    source = str(tmp_path / "data.csv")
+    for options in (("-", "--explain"), (source, "--explain", "--markov"), (source, "--explain", "--latent", "2")):
+        assert "--explain tells what directed networks" in plausible("learn", *options)[2]
+    assert "--output net.json" in plausible("learn", source)[2]
+    assert "'nope' is no method" in plausible("learn", source, "--explain", "--method", "nope")[2]

@@ -88,6 +88,11 @@ class Search:
         if self.method == "pc" and self.score is not None:
             raise InvalidArgument("--method pc goes by tests of independence, so that --score has no effect.")
 
+    @property
+    def named(self) -> list[str]:
+        """The variables that options name."""
+        return [*self.knowledge.names, *(self.order or ()), *([self.class_variable] if self.class_variable else [])]
+
     def learn(self, table: Table, num_samples: int, clock: Clock, advance: Advance) -> LearnedGraph:
         """The graph, and how often its edges are found in samples of the rows."""
         if self.method == "pc" and table.missing:

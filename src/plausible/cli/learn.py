@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from plausible.cli import options
 from plausible.cli.charts import check_plot, save_plot
 from plausible.cli.commands import command
-from plausible.cli.data import DataColumns, read_columns, read_data, weighted_by
+from plausible.cli.data import read_columns, read_data, weighted_by
 from plausible.cli.graph_learning import LearnedGraph, Search, time_left, told_samples
 from plausible.cli.options import option
 from plausible.cli.output import (
@@ -29,13 +29,16 @@ from plausible.cli.source import MODEL_ENDINGS, check_target, read_graph, save_m
 from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
 from plausible.cli.undirected import learn_undirected, tell_undirected
+from plausible.data.streams import Stream
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, UnknownVariable, counted, suggestion, warn_caller
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted, suggestion, warn_caller
 from plausible.graphs import DAG
+from plausible.learn.costs import LearningCost
+from plausible.learn.costs import explain as explain_learner
 from plausible.learn.estimation.families import UnidentifiedParameters
 from plausible.learn.estimation.priors import LIGHT_PRIOR, read_prior
 from plausible.learn.incomplete.em import learn_em
-from plausible.learn.incomplete_structures.available import complete_rows
+from plausible.learn.incomplete_structures.available import complete_rows, complete_rows_of
 from plausible.learn.learned_parameters import fit_parameters
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.comparison import ClusterChoice, choose_clusters
@@ -45,6 +48,7 @@ from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
 from plausible.search.run import Clock
+from plausible.variables import Variable
 
 Method = Annotated[
     str | None,
@@ -77,6 +81,7 @@ _RESTARTS = 5
     examples=(
         "plausible sample asia -n 1000 --seed 1 -o data.csv",
         "plausible learn data.csv -o net.json",
+        "plausible learn data.csv --explain",
         "plausible learn data.csv -o net.bif --method tabu --score bdeu --prior bdeu:10 --required 'smoke -> lung'",
         "plausible learn data.csv -o net.json --method mmhc --tiers 'asia smoke | tub lung bronc'",
         "plausible learn data.csv -o net.json --method tan --class lung",
@@ -93,7 +98,9 @@ _RESTARTS = 5
 )
 def run_learn(
     data: options.DataFile,
-    output: Annotated[Path, option("The network to write; its ending is the format. Or -.", "--output", "-o")],
+    output: Annotated[
+        Path | None, option("The network to write; its ending is the format. Or -.", "--output", "-o")
+    ] = None,
     method: Method = None,
     score: ScoreName = None,
     prior: Annotated[
@@ -158,6 +165,9 @@ def run_learn(
     continuous: options.ContinuousColumns = None,
     states: options.StateColumns = None,
     plot: options.Plot = None,
+    explain: Annotated[
+        bool, option("Print what learning would cost, in passes, bytes and time, instead of doing it.", "--explain")
+    ] = False,
     progress: options.ShowProgress = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -169,18 +179,39 @@ def run_learn(
     for most rows are left out of a search, unless an option names them. --bootstrap tells in what share of the samples
     each edge was found, in either direction and in the one it has. Empty cells are missing: --missing says how a search
     counts them; tables are then learned by EM, unless rows with empty cells are dropped. --plot draws how sure edges
-    are, with --bootstrap; else how the search, or EM for hidden variables, went.
+    are, with --bootstrap; else how the search, or EM for hidden variables, went. --explain tries it on a few rows.
     """
+
+    def search() -> Search:
+        groups = [_names(tier) for tier in tiers.split("|")] if tiers.strip() else []
+        knowledge = Knowledge(required, forbidden, groups, max_parents)
+        named = None if order is None else _names(order)
+        return Search(method or "hill-climbing", score, knowledge, class_variable, named, alpha, variant, seed, missing)
+
     check_plot(plot)
     check_one_reader({"DATA": data, "--graph": graph})
+    slices = graph if graph is not None and "[-" in graph else None
+    if explain:
+        if any(one is not None for one in (hidden_states, latent, slices, states)) or markov or is_standard(data):
+            raise InvalidArgument(
+                "--explain tells what directed networks of a file cost, without --markov, --states and rows in time."
+            )
+        rows = Stream(data, map(Variable, continuous or ()), weights=weights, missing_values=na)
+        unseen = _hidden(hidden or (), lambda name: False, graph)
+        way = search() if graph is None else _given_graph(graph, rows.names, unseen)
+        believed = read_prior(prior) if prior else LIGHT_PRIOR
+        cost = _cost(rows, way, believed, unseen, bootstrap, seed, Clock.of(time_limit))
+        print_answer(str(cost), cost.to_dict(), as_json=as_json)
+        return
+    if output is None:
+        raise InvalidArgument("Say where the network goes: --output net.json, or --output - for standard output.")
     check_target(output, format)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
-    slices = graph if graph is not None and "[-" in graph else None
     if hidden_states is not None or latent is not None or slices is not None:
         if sum(what is not None for what in (hidden_states, latent, slices)) > 1:
             raise InvalidArgument("Give one of --hidden-states, --latent and a --graph over slices of time.")
         places = {"sequence": sequence, "time": time, "gaps": gaps}
-        wanted = TimedLearning(hidden_states, latent, slices, _hidden(hidden or (), columns, graph), places)
+        wanted = TimedLearning(hidden_states, latent, slices, _hidden(hidden or (), columns.has_values, graph), places)
         learn_in_time(columns, wanted, output, format, seed, time_limit, plot, progress, as_json)
         return
     if sequence is not None or time is not None:
@@ -201,7 +232,7 @@ def run_learn(
         tell_undirected(learned, output, format, as_json=as_json)
         return
     clock, believed = Clock.of(time_limit), read_prior(prior) if prior else LIGHT_PRIOR
-    unseen = _hidden(hidden or (), columns, graph)
+    unseen = _hidden(hidden or (), columns.has_values, graph)
     given = None if graph is None else _given_graph(graph, columns.names, unseen)
     used = [name for name in columns.names if given is None or name in given or name == weights]
     table = weighted_by(columns.table(name for name in used if name not in unseen), weights)
@@ -209,16 +240,10 @@ def run_learn(
     if table.missing and missing == "complete-rows":
         table = complete_rows(table)
     if given is None:
-        groups = [_names(tier) for tier in tiers.split("|")] if tiers.strip() else []
-        knowledge = Knowledge(required, forbidden, groups, max_parents)
-        named = None if order is None else _names(order)
-        table = Table.for_learning(
-            table, [*knowledge.names, *(named or ()), *([class_variable] if class_variable else [])]
-        )
-        way = method or "hill-climbing"
-        search = Search(way, score, knowledge, class_variable, named, alpha, variant, seed, missing)
+        searching = search()
+        table = Table.for_learning(table, searching.named)
         with progress_bar(f"learning from {input_name(data.name)}", progress) as advance:
-            found = search.learn(table, bootstrap, clock, advance)
+            found = searching.learn(table, bootstrap, clock, advance)
     else:
         limits = (method, score, required, forbidden, tiers, class_variable, order, variant, bootstrap)
         if any(limits) or max_parents is not None or alpha is not None:
@@ -240,7 +265,25 @@ def run_learn(
     _tell(facts, found, output, bootstrap, as_json=as_json)
 
 
-def _hidden(texts: Iterable[str], columns: DataColumns, graph: str | None) -> dict[str, int]:
+def _cost(
+    rows: Stream, way: Search | DAG, believed: Any, unseen: Mapping[str, int], bootstrap: int, seed: int, clock: Clock
+) -> LearningCost:
+    """What it costs to find a graph, where none is given, and its numbers."""
+
+    def learn(data: Any, graph: DAG | None = None) -> None:
+        if graph is not None or not isinstance(way, Search):
+            found = LearnedGraph(graph or DAG(), "")
+        else:
+            if bootstrap and not isinstance(data, Table):
+                raise NotSupported("Samples of the rows are drawn from a table.")
+            data = complete_rows_of(data) if way.missing == "complete-rows" else data
+            found = way.learn(data, bootstrap, clock, lambda *told: None)
+        _with_numbers(found, data, believed, unseen, seed, clock)
+
+    return explain_learner(learn, rows) if isinstance(way, Search) else explain_learner(learn, rows, graph=way)
+
+
+def _hidden(texts: Iterable[str], has_values: Callable[[str], bool], graph: str | None) -> dict[str, int]:
     """Name -> number of states, from texts such as H=2."""
     unseen = {}
     for text in texts:
@@ -249,7 +292,7 @@ def _hidden(texts: Iterable[str], columns: DataColumns, graph: str | None) -> di
             raise InvalidArgument(f"--hidden {text!r}: expected a name and its number of states, such as H=2.")
         if graph is None:
             raise InvalidArgument(f"--hidden {text!r} is a variable of a graph: give that, too, with --graph.")
-        if columns.has_values(name):
+        if has_values(name):
             raise InvalidArgument(
                 f"--hidden {text!r}: {name!r} has values in the data. Leave the option out, and its empty cells are "
                 "completed; or leave the column out."
