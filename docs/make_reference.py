@@ -35,6 +35,7 @@ ROOMS = {
     "utilities": "Utilities",
     "decisions": "Decisions",
     "plotting": "Pictures and charts",
+    "scale": "Data larger than a machine",
     "io": "Files",
     "studio": "The page in the browser",
     "examples": "Examples",

@@ -38,7 +38,7 @@ class DaskStatistics(PartitionedStatistics):
     --------
     >>> import pandas as pd, tempfile
     >>> from dask.distributed import Client
-    >>> client = Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    >>> client = Client(n_workers=1, processes=False, dashboard_address="127.0.0.1:0")
     >>> folder = tempfile.TemporaryDirectory()
     >>> for month in range(3):
     ...     frame = pd.DataFrame({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]})
