@@ -1,4 +1,4 @@
-"""Climbing functions with kinks: the orthant-wise form of L-BFGS."""
+"""Climbing functions, those with kinks by the orthant-wise form of L-BFGS."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from plausible.learn.undirected.priors import GaussianPrior, LaplacePrior, Penalty
-from plausible.search.ascent import OrthantWise, ascent_step, init_ascent
+from plausible.search.ascent import LBFGS, OrthantWise, ascent_step, init_ascent
 from plausible.search.run import Stops, iterate
 
 
@@ -108,3 +108,23 @@ def test_without_kinks_it_is_a_climb_of_the_smooth_part():
 
     run = climbed_to_the_top(climbed, 2, Penalty.none(np.arange(2)))
     np.testing.assert_allclose(run.state.point, 2.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, -1e8])
+def test_slopes_lead_on_where_values_are_all_the_same_by_rounding(offset):
+    """A large constant hides the last gains; the gradient still vanishes, and no point is looked at many times."""
+    rows, signs = rows_of(9)
+    smooth, looked = log_likelihood(rows, signs), []
+
+    def climbed(weights):
+        looked.append(weights)
+        value, gradient = smooth(weights)
+        return offset + value - 0.5 * float(weights @ weights), gradient - weights
+
+    def ends(state):
+        return "converged" if np.abs(state.gradient).max() < 1e-9 else "stuck" if state.is_stuck else ""
+
+    start = init_ascent(climbed, np.zeros(rows.shape[1]))
+    run = iterate(lambda state: ascent_step(climbed, state, LBFGS()), start, Stops(max_steps=200), ends=ends)
+    assert run.converged
+    assert len(looked) < 3 * run.num_steps

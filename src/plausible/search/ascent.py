@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument, suggestion
 
 #: A function to climb: the value and the gradient at a point.
@@ -257,8 +258,25 @@ class _Remembered:
 
 def _searched(climbed: Climbed, state: AscentState, flatness: float, direction: Floats) -> Floats | None:
     """The point that a search along the direction ends at."""
+    if state.pairs and _is_flat(climbed, state, flatness, direction):
+        return state.point + direction
     length = _wolfe(climbed, state, direction, flatness) or _halved(climbed, state, direction)
     return None if length is None else state.point + length * direction
+
+
+def _is_flat(climbed: Climbed, state: AscentState, flatness: float, direction: Floats) -> bool:
+    """Whether a direction promises no more than noise, and its end is nearer to the top by what slopes tell.
+
+    The slope along the direction is flatter there, and the gradient smaller (Hager & Zhang 2005).
+    """
+    promised, noise = float(state.gradient @ direction), score_noise(state.value)
+    if promised > noise:
+        return False
+    value, gradient = climbed(state.point + direction)
+    if not abs(value - state.value) <= noise:
+        return False
+    is_along = abs(float(gradient @ direction)) <= flatness * promised
+    return is_along and float(np.linalg.norm(gradient)) < float(np.linalg.norm(state.gradient))
 
 
 def _searched_orthant(climbed: Climbed, state: AscentState, sharp_part: SharpPart, direction: Floats) -> Floats | None:

@@ -7,12 +7,13 @@ import math
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.learn.undirected.objectives import Objective
 from plausible.learn.undirected.other_steps import information_matrix, quotient_inverse
 from plausible.learn.undirected.partition import TreePartition
 from plausible.learn.undirected.penalized import Climb
 
-#: What is left of a gradient is rounding where it is so small a part of it.
+#: What is left of a gradient is rounding where it is so small a part of it, or no more than noise in the means of rows.
 _ROUNDING = 1e-7
 
 
@@ -67,7 +68,7 @@ def _with_what_is_left(
     groups = penalty.group_rates[penalty.groups]
     is_held = penalty.precisions > 0
     is_kinked = ~is_held & (penalty.tails == 0) & ((penalty.rates > 0) != (groups > 0))
-    rounding = _ROUNDING * np.abs(gradient / units).max(initial=0.0)
+    rounding = max(_ROUNDING * np.abs(gradient / units).max(initial=0.0), PROBABILITY_NOISE * climbed.objective.total)
     if (np.abs(left / units)[~is_held & ~is_kinked] > rounding).any():
         return math.inf
     pull = np.where(is_kinked, smooth - gradient + left, 0.0)
