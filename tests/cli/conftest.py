@@ -11,8 +11,12 @@ from plausible.cli import main
 
 @pytest.fixture
 def plausible(capsys, monkeypatch):
-    """Run the program with nothing to read from its input, or with `piped`; gives exit code, output and errors."""
+    """Run the program with nothing to read from its input, or with `piped`; gives exit code, output and errors.
+
+    A page that would be served until Ctrl-C is announced only: tests/studio serves it.
+    """
     monkeypatch.setattr("sys.stdin", _input(b""))
+    monkeypatch.setattr("plausible.studio.server.listen", lambda desk, port, announce, *_: announce("http://page"))
 
     def run(*arguments: str, piped: bytes = b"") -> tuple[int, str, str]:
         with monkeypatch.context() as during:

@@ -25,7 +25,10 @@ def run_studio(
     no_browser: Annotated[bool, option("Print the address only.", "--no-browser")] = False,
     demo: Annotated[bool, option("Begin with a tour of the page, on the example asia.", "--demo")] = False,
 ) -> None:
-    """Open a page in the browser, in which to play with a model: see beliefs move, ask why, edit, learn, decide."""
+    """Open a page in the browser, in which to play with a model.
+
+    See beliefs move, ask why, change the model, learn one from rows, find effects and decisions.
+    """
     if demo and model is not None:
         raise InvalidArgument("The tour is of the example asia: leave out --demo, or the model.")
     source = "asia" if demo else model
