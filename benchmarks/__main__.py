@@ -22,6 +22,7 @@ ALL = (
     "compact",
     "approximate",
     "counting",
+    "scale",
     "structure",
     "constraint_based",
     "causal_discovery",
@@ -39,7 +40,7 @@ ALL = (
 )
 PEERS = (
     *("pyAgrum", "pgmpy", "causal-learn", "dowhy", "hmmlearn", "ipfn", "networkx", "python-crfsuite", "scikit-learn"),
-    *("simdkalman", "statsmodels", "y0"),
+    *("simdkalman", "statsmodels", "y0", "pyarrow", "dask"),
 )
 RESULTS = Path(__file__).parent / "results"
 
