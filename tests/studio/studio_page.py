@@ -8,11 +8,14 @@ import socket
 import threading
 import time
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import httpx
 import uvicorn
 
+import plausible
+from live_page import chromium
 from plausible.studio.desk import Desk
 from plausible.studio.server import application
 
@@ -108,3 +111,21 @@ class StudioPage:
         """Close it: nothing may have gone wrong."""
         self.page.close()
         assert not self.problems, self.problems
+
+
+if __name__ == "__main__":
+    # The picture in docs/studio.md, after the look of the page has changed.
+    served = Studio()
+    served.open(plausible.examples.load("asia"), "asia")
+    with chromium() as started:
+        shown = StudioPage(started, served, 1280, 720, color_scheme="light")
+        shown.settle()
+        panel = shown.panel("Impact")
+        shown.state("xray", 0).click()
+        shown.settle()
+        shown.state("dysp", 0).click()
+        shown.settle()
+        shown.select("lung")
+        shown.page.wait_for_timeout(1500)
+        shown.page.screenshot(path=Path(__file__).parents[2] / "docs" / "pictures" / "studio.png")
+    served.close()
