@@ -12,9 +12,12 @@ import numpy as np
 from plausible.cli.output import STANDARD_INPUT, is_standard, piped_bytes, piped_file
 from plausible.data.columns import has_values, read_numbers, with_values
 from plausible.data.sources import OpenColumns, open_columns
+from plausible.data.stream_statistics import PartitionedStatistics
+from plausible.data.streams import Stream
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete_structures.available import complete_rows
+from plausible.scale.dask_statistics import DaskStatistics
 from plausible.variables import Variable
 
 #: How files begin -> their ending; others are CSV files.
@@ -42,6 +45,10 @@ class DataColumns:
         used = with_values(self.source.read(), self.variables)
         return Table.read(used, self.variables)
 
+    def rows(self, names: Iterable[str], weights: str | None = None) -> Table:
+        """Some of the columns, of which one may say how often each row counts."""
+        return weighted_by(self.table(names), weights)
+
     def table(self, names: Iterable[str] | None = None, interventions: str | None = None) -> Table:
         """Some of the columns, or all; one of them may name what was set from outside in each row."""
         if interventions is not None and interventions not in self.names:
@@ -49,6 +56,47 @@ class DataColumns:
         used = self.source.read(names)
         known = [variable for name, variable in self.variables.items() if name in used]
         return Table.read(used, known, interventions=interventions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterColumns:
+    """The columns of files whose rows the workers of a cluster are to hold."""
+
+    stream: Stream
+    address: str
+
+    @property
+    def names(self) -> list[str]:
+        """Of all columns, in order."""
+        return self.stream.names
+
+    def has_values(self, name: str) -> bool:
+        """Whether there is a column of this name; nobody has looked at what is in it."""
+        return name in self.names
+
+    def rows(self, names: Iterable[str], weights: str | None = None) -> PartitionedStatistics:
+        """Some of the columns, of which one may say how often each row counts."""
+        stream, wanted = self.stream.read_with(weights=weights), list(names)
+        if set(wanted) < set(self.names):
+            stream = stream.read_with(columns=[name for name in wanted if name != weights])
+        return DaskStatistics(stream, self.address)
+
+
+def open_data(path: Path, cluster: str | None, **options: Any) -> DataColumns | ClusterColumns:
+    """The columns of a file, or of files that a cluster reads."""
+    if cluster is None:
+        return read_columns(path, **options)
+    if options.get("states"):
+        raise InvalidArgument("--states looks at a column, which only --cluster has: drop one of them.")
+    if is_standard(path):
+        raise InvalidArgument("--cluster reads files, which workers find under the same path, not standard input.")
+    known = [*options.get("variables", ()), *map(Variable, options.get("continuous") or ())]
+    stream = Stream(path, missing_values=options.get("missing_values"))
+    for variable in known:
+        if variable.name not in stream.names and variable.is_continuous:
+            raise UnknownVariable.named(variable.name, stream.names, "the data, though --continuous names it")
+    there = [variable for variable in known if variable.name in stream.names]
+    return ClusterColumns(stream.read_with(variables=there), cluster)
 
 
 def read_columns(

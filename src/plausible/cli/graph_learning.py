@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from plausible.cli.charts import Drawn
+from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG
@@ -93,7 +94,7 @@ class Search:
         """The variables that options name."""
         return [*self.knowledge.names, *(self.order or ()), *([self.class_variable] if self.class_variable else [])]
 
-    def learn(self, table: Table, num_samples: int, clock: Clock, advance: Advance) -> LearnedGraph:
+    def learn(self, table: Table | Statistics, num_samples: int, clock: Clock, advance: Advance) -> LearnedGraph:
         """The graph, and how often its edges are found in samples of the rows."""
         if self.method == "pc" and table.missing:
             name, number = next(iter(table.missing.items()))
@@ -108,7 +109,7 @@ class Search:
 
         result = self._search(table, clock, report)
         results: list[StructureResult | ConstraintResult] = []
-        if num_samples and time_left(clock) != 0:
+        if num_samples and isinstance(table, Table) and time_left(clock) != 0:
             samples = Samples(
                 num_samples,
                 seed=self.seed,
@@ -137,7 +138,7 @@ class Search:
         return LearnedGraph(dag, text, undirected=undirected, strengths=strengths, num_samples=len(graphs))
 
     def _search(
-        self, table: Table, clock: Clock, report: Callable[[Any], None] | None = None
+        self, table: Table | Statistics, clock: Clock, report: Callable[[Any], None] | None = None
     ) -> StructureResult | ConstraintResult:
         common: dict[str, Any] = {"knowledge": self.knowledge, "progress": report, "time_limit": time_left(clock)}
         if self.method == "pc":

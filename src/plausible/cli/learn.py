@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from plausible.cli import options
 from plausible.cli.charts import check_plot, save_plot
 from plausible.cli.commands import command
-from plausible.cli.data import read_columns, read_data, weighted_by
+from plausible.cli.data import ClusterColumns, open_data, read_data
 from plausible.cli.graph_learning import LearnedGraph, Search, time_left, told_samples
 from plausible.cli.options import option
 from plausible.cli.output import (
@@ -29,6 +29,8 @@ from plausible.cli.source import MODEL_ENDINGS, check_target, read_graph, save_m
 from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
 from plausible.cli.undirected import learn_undirected, tell_undirected
+from plausible.data.statistics import Statistics
+from plausible.data.stream_statistics import for_learning
 from plausible.data.streams import Stream
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted, suggestion, warn_caller
@@ -135,6 +137,7 @@ def run_learn(
         str | None, option("Of --method pc: majority, conservative, stable or original.", show_default="majority")
     ] = None,
     weights: options.WeightsColumn = None,
+    cluster: options.Cluster = None,
     sequence: options.SequenceColumn = None,
     time: options.TimeColumn = None,
     gaps: options.Gaps = "refuse",
@@ -206,8 +209,12 @@ def run_learn(
     if output is None:
         raise InvalidArgument("Say where the network goes: --output net.json, or --output - for standard output.")
     check_target(output, format)
-    columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
+    columns = open_data(data, cluster, missing_values=na, continuous=continuous, states=states)
+    if cluster is not None and bootstrap:
+        raise InvalidArgument("--bootstrap draws rows, which --cluster leaves where they are: drop one of them.")
     if hidden_states is not None or latent is not None or slices is not None:
+        if isinstance(columns, ClusterColumns):
+            raise InvalidArgument("Rows in time are learned from where they are all together: leave --cluster out.")
         if sum(what is not None for what in (hidden_states, latent, slices)) > 1:
             raise InvalidArgument("Give one of --hidden-states, --latent and a --graph over slices of time.")
         places = {"sequence": sequence, "time": time, "gaps": gaps}
@@ -225,7 +232,7 @@ def run_learn(
             raise InvalidArgument(
                 "--markov takes --graph, --method, --required, --forbidden and --prior, no other limits."
             )
-        undirected = weighted_by(columns.table(columns.names), weights)
+        undirected = columns.rows(columns.names, weights)
         allowed = {"method": method, "required": required, "forbidden": forbidden, "seed": seed}
         learned = learn_undirected(undirected, graph, allowed, prior, time_limit, progress)
         save_plot(plot, learned["draw"])
@@ -235,13 +242,16 @@ def run_learn(
     unseen = _hidden(hidden or (), columns.has_values, graph)
     given = None if graph is None else _given_graph(graph, columns.names, unseen)
     used = [name for name in columns.names if given is None or name in given or name == weights]
-    table = weighted_by(columns.table(name for name in used if name not in unseen), weights)
-    assumed = _assumption(table, missing, has_graph=given is not None)
-    if table.missing and missing == "complete-rows":
-        table = complete_rows(table)
+    whole = columns.rows([name for name in used if name not in unseen], weights)
+    if given is None and not isinstance(whole, Table):
+        whole = whole.for_learning(search().named)
+    assumed = _assumption(whole, missing, has_graph=given is not None)
+    table: Table | Statistics = whole
+    if whole.missing and missing == "complete-rows":
+        table = complete_rows(whole) if isinstance(whole, Table) else complete_rows_of(whole)
     if given is None:
         searching = search()
-        table = Table.for_learning(table, searching.named)
+        table = for_learning(table, searching.named)
         with progress_bar(f"learning from {input_name(data.name)}", progress) as advance:
             found = searching.learn(table, bootstrap, clock, advance)
     else:
@@ -316,7 +326,7 @@ def _given_graph(text: str, columns: Collection[str], unseen: Collection[str]) -
 
 
 def _with_numbers(
-    found: LearnedGraph, table: Table, believed: Any, unseen: Mapping[str, int], seed: int, clock: Clock
+    found: LearnedGraph, table: Table | Statistics, believed: Any, unseen: Mapping[str, int], seed: int, clock: Clock
 ) -> tuple[BayesianNetwork, LearnedGraph, int]:
     """The network, how its graph was found, and how many rows of tables no data say anything of."""
     if unseen:
@@ -357,7 +367,7 @@ def _tell(facts: Mapping[str, Any], found: LearnedGraph, output: Path, bootstrap
     print_line("\n".join(lines), error=is_standard(output))
 
 
-def _assumption(table: Table, missing: str, *, has_graph: bool) -> str | None:
+def _assumption(table: Table | Statistics, missing: str, *, has_graph: bool) -> str | None:
     """What is assumed of missing cells, in words; `None` where there are none."""
     if missing not in _ASSUMED:
         raise InvalidArgument(f"--missing {missing!r} is nothing to do about cells.{suggestion(missing, _ASSUMED)}")

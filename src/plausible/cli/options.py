@@ -77,6 +77,14 @@ MissingMarkers = Annotated[_Texts, option("What means missing, as empty cells do
 ContinuousColumns = Annotated[_Texts, option("A column of measurements, not of states; repeat it.")]
 StateColumns = Annotated[_Texts, option("A column whose numbers are states; repeat it.")]
 WeightsColumn = Annotated[str | None, option("The column that says how often each row counts.")]
+Cluster = Annotated[
+    str | None,
+    option(
+        "The scheduler of a Dask cluster, such as tcp://127.0.0.1:8786, whose workers read DATA ('rows/*.parquet' will "
+        "do) and keep the rows.",
+        metavar="ADDRESS",
+    ),
+]
 MissingRows = Annotated[
     str | None, option("Empty cells: complete-rows leaves rows out that have one in a column of the graph.")
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -13,7 +15,7 @@ import numpy as np
 
 from plausible.cli import options
 from plausible.cli.commands import command
-from plausible.cli.data import read_data, weighted_by
+from plausible.cli.data import open_data
 from plausible.cli.evidence import SYNTAX, is_one_value, read_findings, read_interventions, state_of
 from plausible.cli.options import argument, option
 from plausible.cli.output import check_one_reader, input_name, is_standard, print_answer, print_json, print_line
@@ -22,7 +24,9 @@ from plausible.cli.tables import Chunk, TableReader, check_output, distinct_cell
 from plausible.cli.terminal import facts, progress_bar
 from plausible.data.columns import as_categories
 from plausible.data.factorizing import MISSING_WORDS, MissingValues
+from plausible.data.partitions import Piece
 from plausible.data.row_files import ColumnKind
+from plausible.data.stream_statistics import PartitionedStatistics
 from plausible.data.table import Table
 from plausible.errors import (
     ImpossibleEvidence,
@@ -241,6 +245,7 @@ def run_score(
     data: options.DataFile,
     score: Annotated[str | None, option(f"Scores of the graph, separated by commas: {', '.join(SCORES)}.")] = None,
     weights: options.WeightsColumn = None,
+    cluster: options.Cluster = None,
     na: options.MissingMarkers = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -258,14 +263,15 @@ def run_score(
     if not isinstance(graph, DAG):
         raise NotSupported("Only directed graphs have scores.")
     known = network.variables.values() if network else ()
-    whole = weighted_by(read_data(data, known, missing_values=na), weights)
-    used = [name for name in whole.variables if name in graph.nodes]
+    columns = open_data(data, cluster, variables=known, missing_values=na)
+    names_there = [name for name in columns.names if name != weights]
+    used = [name for name in names_there if name in graph.nodes]
     if not used:
         raise InvalidArgument(
             f"None of the columns is a variable of {model!r}, which has {', '.join(map(str, graph.nodes))}."
-            f"{suggestion(next(iter(whole.variables), ''), map(str, graph.nodes))}"
+            f"{suggestion(next(iter(names_there), ''), map(str, graph.nodes))}"
         )
-    table = whole.select(used)
+    table = columns.rows([*used, *([weights] if weights in columns.names else [])], weights)
     document: dict[str, Any] = {"rows": table.num_rows}
     if network is not None:
         document["log_likelihood"] = _log_likelihood(network, table)
@@ -275,14 +281,25 @@ def run_score(
         raise InvalidArgument("Scores need complete data: each variable of the graph in each row.")
     names = [usual_score(table)] if score is None else [name.strip() for name in score.split(",")]
     scores = {name: score_graph(graph, table, name) for name in names} if is_complete else {}
-    unused = [name for name in whole.variables if name not in table.variables]
+    unused = [name for name in names_there if name not in table.variables]
     rows = [(label.replace("_", "-").replace("per-row", "per row"), document[label]) for label in document]
     notes = [("columns not used", ", ".join(unused))] if unused else []
     text = facts(f"{input_name(model)} on {input_name(data)}", [*rows, *scores.items(), *notes])
     print_answer(text, {**document, "scores": scores, "columns_not_used": unused}, as_json=as_json)
 
 
-def _log_likelihood(network: BayesianNetwork, table: Table) -> float:
+def _log_likelihood(network: BayesianNetwork, data: Table | PartitionedStatistics) -> float:
+    """Of all rows, wherever they lie."""
+    if isinstance(data, Table):
+        return _of_rows(network, data)
+    return math.fsum(data.each(partial(_of_piece, network=network)))
+
+
+def _of_piece(piece: Piece, network: BayesianNetwork) -> float:
+    return _of_rows(network, piece.table)
+
+
+def _of_rows(network: BayesianNetwork, table: Table) -> float:
     """Row by row where all is known; else what is missing is summed out."""
     if not table.missing and set(network.variables) == set(table.variables):
         return log_likelihood(network, table)

@@ -9,6 +9,8 @@ from plausible.base.options import read_named_option
 from plausible.cli.output import is_standard, output_name, print_json, print_line
 from plausible.cli.source import save_model
 from plausible.cli.terminal import progress_bar
+from plausible.data.statistics import Statistics
+from plausible.data.stream_statistics import for_learning
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import UndirectedGraph
@@ -20,7 +22,7 @@ _PRIORS = {"gaussian": GaussianPrior, "laplace": LaplacePrior}
 
 
 def learn_undirected(
-    table: Table,
+    table: Table | Statistics,
     graph: str | None,
     limits: dict[str, Any],
     prior: str | None,
@@ -35,7 +37,7 @@ def learn_undirected(
             advance(None)
 
         if graph is None:
-            table = Table.for_learning(table)
+            table = for_learning(table)
             found = learn_markov_structure(
                 table, **{name: value for name, value in limits.items() if value}, time_limit=time_limit, progress=told
             )

@@ -7,7 +7,7 @@ from typing import Any, Unpack, final
 from plausible.base.hints import keyword_advice
 from plausible.base.records import record
 from plausible.base.remedies import Argument, Call, Remedy
-from plausible.data.table import TableLike
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs import DAG, PDAG, Immorality
 from plausible.graphs.equivalence import NearExtension, consistent_extension, near_extension
@@ -81,7 +81,7 @@ class ConstraintResult(ConstraintBasedResult[PDAG]):
         return near_extension(self.graph, cost)
 
     def network(
-        self, data: TableLike, prior: PriorLike = None, *, strict: bool = False, **options: Any
+        self, data: DataLike, prior: PriorLike = None, *, strict: bool = False, **options: Any
     ) -> BayesianNetwork:
         """The graph of `dag` with parameters learned from data; see `learn.parameters` for the options."""
         return learn_parameters(self.dag(strict=strict), data, prior, **options)
@@ -91,7 +91,7 @@ class ConstraintResult(ConstraintBasedResult[PDAG]):
 
 
 def pc(
-    source: TableLike | IndependenceTest,
+    source: DataLike | IndependenceTest,
     *,
     test: TestName = "auto",
     alpha: float = 0.05,
