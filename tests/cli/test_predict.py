@@ -388,3 +388,30 @@ def test_a_column_that_may_be_a_misspelt_variable_is_warned_of(predict):
     assert code == 0
     assert "'smok' is not a variable. Did you mean 'smoke'?" in errors
     assert float(rows[0]["P(lung=yes)"]) == pytest.approx(0.488711, abs=1e-6)
+
+
+def test_files_of_a_folder_or_a_pattern_are_predicted_as_one(plausible, tmp_path, small_chunks):
+    """In the order of their names, whatever the order of their columns; files that differ are told by name."""
+    rows = pb.examples.load("asia").sample(20, seed=1).astype(str)
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    rows.to_csv(tmp_path / "all.csv", index=False)
+    assert plausible("predict", "asia", str(tmp_path / "all.csv"), "lung", str(tmp_path / "expected.csv"))[0] == 0
+    for ending in (".csv", ".parquet"):
+        for number, part in enumerate((rows[:7], rows[7:][list(rows.columns[::-1])])):
+            path = folder / f"{number}{ending}"
+            part.to_csv(path, index=False) if ending == ".csv" else part.to_parquet(path, index=False)
+        for source in (folder / f"*{ending}", folder) if ending == ".csv" else (folder / f"*{ending}",):
+            target = tmp_path / "answers.csv"
+            assert plausible("predict", "asia", str(source), "lung", str(target))[2] == ""
+            assert target.read_text() == (tmp_path / "expected.csv").read_text()
+    for wrong, message in (
+        (rows.drop(columns="lung"), "1.parquet: There is no column 'lung', which is in"),
+        (rows.assign(more=1), "0.parquet: There is no column 'more', which is in"),
+        (rows.assign(lung=1), "1.parquet: The column 'lung' holds int64 here"),
+    ):
+        wrong.to_parquet(folder / "1.parquet", index=False)
+        errors = plausible("predict", "asia", str(folder / "*.parquet"), "bronc", str(tmp_path / "no.csv"))[2]
+        assert message in errors
+    own = plausible("predict", "asia", str(folder / "*.csv"), "bronc", str(folder / "1.csv"))[2]
+    assert "is the file to read" in own

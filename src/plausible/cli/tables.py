@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import glob
 import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeAlias
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from plausible.cli.output import STANDARD_INPUT, binary_output, is_standard, open_input
 from plausible.data.arrow_parts import pyarrow
 from plausible.data.row_files import ArrowWriter, ColumnKind, CSVWriter, RowWriter, new_rows
+from plausible.data.source_parts import files_of
 from plausible.errors import FormatError, InvalidArgument, MissingFile, PlausibleError
 
 _MAX_CELLS = 1_000_000
@@ -145,7 +147,41 @@ def _unreadable(path: Path, error: Exception) -> InvalidArgument:
     return InvalidArgument(f"{path} can't be read as Parquet: {error}")
 
 
-TableReader: TypeAlias = CSVReader | ParquetReader
+class SeveralTables:
+    """The rows of several files, one after the other, with the columns of the first."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths, self._num_read = paths, 0
+        with open_table(paths[0]) as first:
+            self.columns: Mapping[str, ColumnKind] = first.columns
+
+    @property
+    def fraction(self) -> float:
+        """How much was read, by the files."""
+        return self._num_read / len(self._paths)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, in the order of the files' names."""
+        for path in self._paths:
+            with open_table(path) as table:
+                self._check(path, table.columns)
+                for chunk in table.chunks():
+                    yield replace(chunk, columns={name: chunk.columns[name] for name in self.columns})
+            self._num_read += 1
+
+    def _check(self, path: Path, columns: Mapping[str, ColumnKind]) -> None:
+        """Refuse a file that has other columns than the first, or others in them."""
+        first = self._paths[0]
+        for name in {**self.columns, **columns}:
+            if name not in columns or name not in self.columns:
+                lacking, other = (path, first) if name not in columns else (first, path)
+                raise FormatError(f"There is no column {name!r}, which is in {other}.", file=str(lacking))
+            if columns[name] != self.columns[name]:
+                problem = f"The column {name!r} holds {columns[name]} here, but {self.columns[name]} in {first}."
+                raise FormatError(problem, file=str(path))
+
+
+TableReader: TypeAlias = CSVReader | ParquetReader | SeveralTables
 _ENDINGS = (".csv", ".parquet")
 
 
@@ -165,13 +201,23 @@ def check_ending(path: Path, format: str | None = None) -> str:
 def check_output(output: Path, format: str | None, data: Path) -> None:
     """Refuse a file that no table can be written to, and the one that is read."""
     check_ending(output, format)
-    if data.exists() and output.exists() and output.samefile(data):
+    sources = _files(data) if is_several(data) else [data]
+    if output.exists() and any(source.exists() and output.samefile(source) for source in sources):
         raise InvalidArgument(f"{output} is the file to read: name another one, so that it is kept.")
+
+
+def is_several(path: Path) -> bool:
+    """Whether a path is that of a folder, or stands for files by a pattern, such as rows/*.parquet."""
+    return path.is_dir() or (glob.has_magic(str(path)) and not path.exists())
+
+
+def _files(path: Path) -> list[Path]:
+    return [file for file, _ in files_of(path)]
 
 
 @contextmanager
 def open_table(path: Path) -> Iterator[TableReader]:
-    """The table in a CSV or Parquet file, or on standard input, to be read in chunks.
+    """The table in a CSV or Parquet file, in several of them, or on standard input, to be read in chunks.
 
     Rows of a CSV file come through as they are piped; a Parquet file is read as a whole, as its end tells of all.
     """
@@ -185,6 +231,9 @@ def open_table(path: Path) -> Iterator[TableReader]:
             yield CSVReader(name, text, None)
         finally:
             text.detach()
+        return
+    if is_several(path):
+        yield SeveralTables(_files(path))
         return
     if not path.exists():
         raise MissingFile.at(path, _ENDINGS)

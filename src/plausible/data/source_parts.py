@@ -52,7 +52,7 @@ def parts_of(source: Any, form: CSVFormat | None = None) -> list[Part]:
     """The parts of a source, in the order of the names of its files."""
     if isinstance(source, (str, Path)) or (isinstance(source, (list, tuple)) and is_in_pieces(source)):
         given = [source] if isinstance(source, (str, Path)) else source
-        files = [found for item in given for found in _files(Path(item))]
+        files = [found for item in given for found in files_of(Path(item))]
         return [part for path, constants in files for part in _of_file(path, form, constants)]
     reader = _reader(source)
     if reader is None:
@@ -68,7 +68,7 @@ def _is_glob(path: Path) -> bool:
     return glob.has_magic(str(path)) and not path.exists()
 
 
-def _files(path: Path) -> Iterator[tuple[Path, dict[str, str | None]]]:
+def files_of(path: Path) -> Iterator[tuple[Path, dict[str, str | None]]]:
     """The files that a path stands for; what the folders below it say of them, by names such as year=2020."""
     if _is_glob(path):
         found = sorted(map(Path, glob.glob(str(path), recursive=True)))
@@ -80,7 +80,7 @@ def _files(path: Path) -> Iterator[tuple[Path, dict[str, str | None]]]:
             if any(name.startswith("_") for name in one.parts[fixed : None if one.is_dir() else -1]):
                 continue
             if one.is_dir():
-                yield from ((file, {**told, **_constants([one.name]), **more}) for file, more in _files(one))
+                yield from ((file, {**told, **_constants([one.name]), **more}) for file, more in files_of(one))
             else:
                 yield one, told
     elif path.is_dir():
