@@ -7,6 +7,7 @@ import socket
 import webbrowser
 from asyncio import CancelledError, wrap_future
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from importlib import resources
 from secrets import token_urlsafe
 from threading import Event, Timer
@@ -194,7 +195,8 @@ def listen(desk: Desk, port: int, announce: Callable[[str], object], opens_brows
     announce(address)
     if opens_browser:
         Timer(0.3, webbrowser.open, [address]).start()
-    uvicorn.Server(config).run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def _listening(port: int) -> socket.socket:
@@ -203,5 +205,6 @@ def _listening(port: int) -> socket.socket:
     try:
         found.bind(("127.0.0.1", port))
     except (OSError, OverflowError) as error:
+        found.close()
         raise InvalidArgument(f"Port {port} can't be listened to ({error}). Use another one, or 0 for any.") from None
     return found
