@@ -41,7 +41,7 @@ from plausible.learn.estimation.families import UnidentifiedParameters
 from plausible.learn.estimation.priors import LIGHT_PRIOR, read_prior
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.available import complete_rows, complete_rows_of
-from plausible.learn.learned_parameters import fit_parameters
+from plausible.learn.learned_parameters import fit_from_data
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.comparison import ClusterChoice, choose_clusters
 from plausible.learn.mixtures.reports import cluster_profiles
@@ -336,7 +336,7 @@ def _with_numbers(
         how = f"the best of {counted(len(learned.runs), 'run')} of EM, {learned.stopped_by}"
         found = replace(found, text=f"graph given; {', '.join(unseen)} hidden: {how}", trace=learned.plot)
     else:
-        fit = fit_parameters(found.graph, table, believed)
+        fit, _ = fit_from_data(found.graph, table, believed)
         if fit.unidentified:
             names = ", ".join(map(repr, islice(fit.unidentified, 5))) + (", ..." if len(fit.unidentified) > 5 else "")
             prior_too = "a prior, such as --prior bdeu:10, or " if believed is None else ""

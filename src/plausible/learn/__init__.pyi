@@ -35,6 +35,7 @@ from plausible.learn.incomplete_scores import *
 from plausible.learn.incomplete_structures import *
 from plausible.learn.independence import *
 from plausible.learn.labelling import *
+from plausible.learn.learned_parameters import ExpectedCounts as ExpectedCounts
 from plausible.learn.learned_parameters import ParameterFit as ParameterFit
 from plausible.learn.learned_parameters import fit_parameters as fit_parameters
 from plausible.learn.learned_parameters import learn_parameters as _learn_parameters

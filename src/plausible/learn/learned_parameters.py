@@ -12,11 +12,12 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats
 from plausible.base.method_names import keyword_hints
 from plausible.base.records import Result
+from plausible.base.remedies import Remedy
 from plausible.cpds import CPD
 from plausible.cpds.reading import place_text
 from plausible.data.column_types import warn_of_one_row
 from plausible.data.table_statistics import DataLike
-from plausible.errors import InvalidArgument, NotSupported, counted, warn_caller
+from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, counted, warn_caller
 from plausible.learn.estimation.families import (
     CPDLearner,
     Families,
@@ -34,6 +35,10 @@ from plausible.learn.incomplete.expectations import FamilyCounts
 from plausible.models import BayesianNetwork
 from plausible.models.shown_parts import learned_html, title_of
 from plausible.variables import State
+
+
+class ExpectedCounts(PlausibleWarning):
+    """Counts that were expected, where cells are missing, are taken for seen ones: a posterior is too narrow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,9 +129,9 @@ def learn_parameters(
     no   |       0.6 |       0.4
     yes  |  0.333333 |  0.666667
     """
-    fit = fit_parameters(
+    fit = fit_from_data(
         graph, data, prior, estimate=estimate, unseen=unseen or "uniform", kinds=kinds, knowledge=knowledge
-    )
+    )[0]
     if unseen is None and fit.unidentified:
         names = ", ".join(map(repr, list(fit.unidentified)[:5])) + (", ..." if len(fit.unidentified) > 5 else "")
         warn_caller(
@@ -151,9 +156,10 @@ def fit_parameters(
 
     The likelihood is a product over families, so that each is learned on its own: a table by θ_{x|u} = (α_xu + N_xu) /
     (α_u + N_u), by its mode, or by N_xu / N_u. Where cells are missing, N are the counts expected under the network
-    that expectation maximisation finds; the posterior then takes them for counted ones, which makes it somewhat too
-    narrow. Arguments are those of `learn.parameters`; table rows without cases are "uniform", an "error", or filled by
-    the "prior", which each such table then needs.
+    that expectation maximisation finds; the posterior then takes them for counted ones, which makes it too narrow, and
+    an `ExpectedCounts` warning says so: draws of `sample_parameters` have the right width. Arguments are those of
+    `learn.parameters`; table rows without cases are "uniform", an "error", or filled by the "prior", which each such
+    table then needs.
 
     >>> from plausible.data.table import Table
     >>> from plausible.variables import Variable
@@ -161,6 +167,38 @@ def fit_parameters(
     >>> fit.unidentified_rows("grass")
     [{'rain': 1}]
     """
+    fit, missing = fit_from_data(graph, data, prior, estimate=estimate, unseen=unseen, kinds=kinds, knowledge=knowledge)
+    if missing and fit.posterior.families:
+        warn_caller(_of_expected_counts(missing))
+    return fit
+
+
+def _of_expected_counts(missing: Mapping[str, int]) -> ExpectedCounts:
+    """The warning about a posterior of rows with missing cells."""
+    columns = ", ".join(f"{name!r} ({number})" for name, number in list(missing.items())[:5])
+    more = "" if len(missing) <= 5 else f" and {counted(len(missing) - 5, 'other column')}"
+    cells = counted(sum(missing.values()), "missing cell")
+    return ExpectedCounts(
+        f"The posterior takes {cells} for seen, at their expected counts, in {columns}{more}: its intervals, and error "
+        "bars of answers, are too narrow. The network itself is right.",
+        remedies=[
+            Remedy("take the draws of learn.sample_parameters(graph, data, prior) as uncertainty="),
+            Remedy("fit the rows without a gap, learn.complete_rows(data), if gaps are there by chance alone"),
+        ],
+    )
+
+
+def fit_from_data(
+    graph: object,
+    data: DataLike,
+    prior: PriorLike = None,
+    *,
+    estimate: Estimate | None = None,
+    unseen: Unseen = "uniform",
+    kinds: Mapping[str, str | CPDLearner] | None = None,
+    knowledge: ParameterKnowledge | None = None,
+) -> tuple[ParameterFit, Mapping[str, int]]:
+    """As `fit_parameters`, without its warning; and name -> how many of its cells were missing, of those that were."""
     if unseen not in ("uniform", "error", "prior"):
         raise InvalidArgument(f"unseen= is 'uniform', 'error' or 'prior', not {unseen!r}.")
     if unseen == "prior" and is_no_prior(prior):
@@ -171,7 +209,8 @@ def fit_parameters(
         warn_of_one_row(families.statistics.num_rows, families.variables)
     check_knowledge(known, families.parents)
     refuse_unknown(prior, list(families.variables))
-    if any(name in families.variables for name in families.statistics.missing):
+    missing = {name: count for name, count in families.statistics.missing.items() if name in families.variables}
+    if missing:
         families, known = _completed(graph, families, prior, estimate, kinds, known)
     learners = find_learners(families, kinds or {}, known)
     chosen: Estimate = estimate or ("mle" if is_no_prior(prior) else "mean")
@@ -193,7 +232,7 @@ def fit_parameters(
     network = posterior.network_of(tables)
     if unseen != "uniform":
         _refuse_open(network, unidentified, unseen)
-    return ParameterFit(network, posterior, MappingProxyType(unidentified))
+    return ParameterFit(network, posterior, MappingProxyType(unidentified)), missing
 
 
 def _completed(

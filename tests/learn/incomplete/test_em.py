@@ -15,6 +15,7 @@ from plausible.cpds import Split, TableCPD, TreeCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.graphs import DAG
+from plausible.learn.bayesian.parameter_draws import sample_parameters
 from plausible.learn.estimation.families import ParameterKnowledge, UnidentifiedParameters
 from plausible.learn.estimation.learners import LogisticLearner
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
@@ -29,8 +30,9 @@ from plausible.learn.incomplete.starts_and_stops import (
     remaining_error,
     start_network,
 )
+from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.learn.incomplete_structures.structural_em import learn_structural_em
-from plausible.learn.learned_parameters import fit_parameters, learn_parameters
+from plausible.learn.learned_parameters import ExpectedCounts, fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.search.run import Run, Stops
 from plausible.variables import Variable
@@ -394,7 +396,8 @@ def test_learn_parameters_completes_missing_states_by_itself():
     net = random_network(rng, num_variables=4, zeros=0.0)
     table, _, _ = incomplete_table(net, rng, 60)
     for prior in (None, BDeu(8)):
-        fit = fit_parameters(net, table, prior)
+        with pytest.warns(ExpectedCounts, match="too narrow"):
+            fit = fit_parameters(net, table, prior)
         wanted = learn_em(net, table, prior, tolerance=1e-8)
         for name, cpd in wanted.network.cpds.items():
             seen = ~fit.unidentified.get(name, np.zeros(cpd.values.shape[:-1], dtype=bool))
@@ -403,6 +406,26 @@ def test_learn_parameters_completes_missing_states_by_itself():
     cases = Cases.of(net.variables, table)
     assert learn_parameters(net, table, BDeu(8)).is_close(fit.network)
     assert not cases.is_complete
+
+
+def test_error_bars_of_expected_counts_are_announced_as_too_narrow():
+    """Of ten rows that are seen, the posterior is Beta(k + 1, 11 - k), however many others are empty."""
+    graph = DAG("a; b")
+    rows = {"a": ["no"] * 6 + ["yes"] * 4 + [None] * 90, "b": ["x", "y"] * 50}
+    with pytest.warns(ExpectedCounts, match=r"90 missing cells .* in 'a' \(90\): .*sample_parameters.*complete_rows"):
+        fit = fit_parameters(graph, rows, BDeu(2))
+    deviation = np.sqrt(7 * 5 / (12**2 * 13))
+    bars = {}
+    for name, uncertainty in (
+        ("expected", fit.posterior),
+        ("draws", sample_parameters(graph, rows, BDeu(2), seed=1)),
+        ("complete", fit_parameters(graph, complete_rows(rows), BDeu(2)).posterior),
+    ):
+        bars[name] = fit.network.query("a", uncertainty=uncertainty).info.standard_deviations[0]
+    assert bars["draws"] == pytest.approx(deviation, rel=0.1)
+    assert bars["complete"] == pytest.approx(deviation, rel=1e-6)
+    assert bars["expected"] < deviation / 2
+    learn_parameters(graph, rows, BDeu(2))  # a network alone has no error bars to warn of
 
 
 def test_rows_with_few_expected_cases_are_poorly_determined():

@@ -39,7 +39,7 @@ from plausible.errors import InvalidArgument, NotSupported, PositivityViolation,
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.learn.estimation.priors import PriorLike
-from plausible.learn.learned_parameters import fit_parameters
+from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
@@ -174,7 +174,7 @@ class PlugIn:
         table, weights = _distinct(task.table.select([str(node) for node in dag.nodes]))
 
         def fitted_to(resampled: Floats) -> BayesianNetwork:
-            return fit_parameters(dag, table.weighted(resampled), self.prior).network
+            return learn_parameters(dag, table.weighted(resampled), self.prior, unseen="uniform")
 
         def estimate(resampled: Floats) -> Means:
             fitted = fitted_to(resampled)
