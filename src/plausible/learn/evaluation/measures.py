@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats
 from plausible.base.options import Seed, check_count, generator_of
 from plausible.base.records import Result, record
+from plausible.base.remedies import Remedy
 from plausible.data.stream_statistics import read_statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike
@@ -107,7 +108,14 @@ def row_losses(network: BayesianNetwork, data: TableLike, target: str | None = N
     for name, number in table.missing.items():
         if name in network.variables:
             raise InvalidArgument(
-                f"{name!r} is missing in {number} of {table.num_rows} rows; losses need complete rows."
+                f"{name!r} is missing in {number} of {table.num_rows} rows; losses need complete rows.",
+                remedies=[
+                    Remedy("leave the others out, learn.complete_rows(data)"),
+                    Remedy(
+                        "sum missing cells out with learn.observed_log_likelihood(network, data), or row by row with "
+                        "network.compile().log_likelihood(data)"
+                    ),
+                ],
             )
     if target is None:
         return np.asarray(-_sum_of_logs(network, columns, table, list(network.cpds), 1)[0])
