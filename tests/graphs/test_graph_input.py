@@ -177,6 +177,8 @@ def test_text_that_fits_no_kind_says_why():
     with pytest.raises(CyclicGraph):
         graphs.junction_tree("A -> B -> A")
     refuses(InvalidGraph, "A DAG has only edges", graphs.junction_tree, "A <-> B")
+    refuses(InvalidGraph, "Undirected edges are written 'A - B'", pb.learn.markov, "A -> B", {"A": [0, 1], "B": [0, 1]})
+    refuses(InvalidGraph, "See MixedGraph", pb.UndirectedGraph, "A <-> B")
     refuses(InvalidGraph, "undirected", graphs.essential_graph, nx.Graph([("A", "B")]))
 
 

@@ -159,9 +159,10 @@ def _read_text(text: str, kind: type[PlainGraph]) -> tuple[list[Node], list[tupl
         if connection.edge not in symbols:
             written = f"{connection.left} {connection.edge} {connection.right}"
             known = " and ".join(map(repr, symbols))
-            raise InvalidGraph(
-                f"{_named(kind)} has only edges {known}, not {written!r}. See MixedGraph for other marks."
-            )
+            advice = "See MixedGraph for other marks."
+            if kind._symbol == "-" and connection.edge in ("->", "<-"):
+                advice = f"Undirected edges are written '{connection.left} - {connection.right}'."
+            raise InvalidGraph(f"{_named(kind)} has only edges {known}, not {written!r}. {advice}")
         pair = (connection.left, connection.right)
         pairs.append(pair[::-1] if connection.edge == "<-" else pair)
     return list(nodes), edge_pairs(pairs)
