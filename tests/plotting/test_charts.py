@@ -283,6 +283,63 @@ def test_what_has_no_chart_is_refused():
         plotting.plot_states({"rain": 1})
 
 
+def test_several_sequences_are_no_chart_of_one():
+    """They are refused with how to choose one, which is drawn as if it were alone."""
+    rows = {"y1": [1.0, 2.0, 5.0, 4.0], "machine": ["A", "A", "B", "B"]}
+    several = system().forecast(rows, 2, sequence="machine")["y1"]
+    with pytest.raises(InvalidArgument, match=r"2 sequences.*as in forecast\.loc\['A'\]"):
+        plotting.plot_forecast(several)
+    alone = system().forecast([5.0, 4.0], 2)["y1"]
+    one = plotting.plot_forecast(several.loc["B"], past=[5.0, 4.0])
+    assert str(one) == str(plotting.plot_forecast(several.loc[["B"]])) == str(plotting.plot_forecast(alone))
+    past = pd.Series(rows["y1"], pd.MultiIndex.from_arrays([rows["machine"], [0, 1, 0, 1]]))
+    with pytest.raises(InvalidArgument, match=r"past has steps of 2 sequences.*past\.loc\['A'\]"):
+        plotting.plot_forecast(several.loc["A"], past)
+    with pytest.raises(InvalidArgument, match=r"2 sequences.*as in beliefs\.loc\[0\]"):
+        plotting.plot_states(hmm().smooth([["u"], ["u", "u"]]))
+    with pytest.raises(InvalidArgument, match=r"2 sequences.*one of them alone"):
+        system().smooth([[1.0], [2.0]]).plot()
+    with pytest.raises(InvalidArgument, match=r"2 sequences.*one of them alone"):
+        system().innovations([[1.0], [2.0]]).plot()
+
+
+@pytest.mark.parametrize(
+    "times", [pd.Index([3, 1, 2], name="day"), pd.DatetimeIndex(["2026-03", "2026-01", "2026-02"])]
+)
+def test_steps_are_drawn_in_the_order_of_time(times):
+    """Where an index tells times; numbers without a name may be of rows that were shuffled before."""
+    beliefs = pd.DataFrame({"rain": [0.3, 0.1, 0.2], "dry": [0.7, 0.9, 0.8]})
+    assert "rain: from 0.1 to 0.3" in str(plotting.plot_states(beliefs.set_axis(times)))
+    assert "rain: from 0.3 to 0.2" in str(plotting.plot_states(beliefs.set_axis([3, 1, 2])))
+
+
+def test_beliefs_can_have_the_sequences_and_times_of_their_rows():
+    """As the docstring of `plot_states` says: the rows have them as columns and as index."""
+    model = hmm()
+    name, states = next((n, v.states) for n, v in model.variables.items() if n != "state")
+    rows = pd.DataFrame({"town": list("BABA"), "day": [2, 2, 1, 1], name: [*states[:2], states[0], states[0]]})
+    beliefs = model.smooth(rows.set_index(["town", "day"], drop=False), sequence="town", time="day")
+    alone = model.smooth(list(rows[name][[3, 1]]))
+    assert str(plotting.plot_states(beliefs.loc["A"])) == str(plotting.plot_states(alone))
+
+
+def test_what_is_no_forecast_of_a_number_is_refused():
+    """The answer for all variables, states, and texts."""
+    forecast = pd.DataFrame({"mean": ["a"], "lower": [1.0], "upper": [2.0]})
+    with pytest.raises(InvalidArgument, match=r"such as forecast\['y1'\]"):
+        plotting.plot_forecast(system().forecast([1.0]))
+    with pytest.raises(InvalidArgument, match="plot_states draws"):
+        plotting.plot_forecast(next(iter(hmm().forecast(["u"]).values())))
+    with pytest.raises(InvalidArgument, match=r"forecast has columns of numbers, which \['mean'\] are not"):
+        plotting.plot_forecast(forecast)
+    with pytest.raises(InvalidArgument, match="column of numbers observed before"):
+        plotting.plot_forecast(forecast.assign(mean=1.5), past=["a"])
+    with pytest.raises(InvalidArgument, match=r"shape \(1, 2\)"):
+        plotting.plot_forecast(forecast.assign(mean=1.5), past=[[1.0, 2.0]])
+    with pytest.raises(InvalidArgument, match=r"which \['town'\] are not: leave them out"):
+        plotting.plot_states(pd.DataFrame({"rain": [0.5], "town": ["A"]}))
+
+
 def test_what_is_asked_by_other_names_gets_advice():
     """And what is no place to draw is refused by what it is."""
     factor, picture = asia().query("lung"), asia().graph.picture()

@@ -289,7 +289,7 @@ class Sequences:
             labels = pd.Index([self.labels[number] for number in self.sequence_of], tupleize_cols=False)
             return pd.MultiIndex.from_arrays([labels, self.steps.times.values], names=list(self.names))
         if self.index is not None:
-            return pd.Index(self.index)
+            return self.index if isinstance(self.index, pd.MultiIndex) else pd.Index(self.index)  # which flattens
         if self.num_sequences == 1 or self.names[0] != "sequence" or self.steps.times is not None:
             return pd.RangeIndex(self.num_steps)
         numbers = np.arange(self.num_steps) - np.repeat(self.starts[:-1], np.diff(self.starts))

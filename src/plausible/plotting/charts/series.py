@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.records import plain
 from plausible.errors import InvalidArgument, counted
 from plausible.plotting.charts.chart import Chart
 from plausible.plotting.charts.chart_axes import ChartAxes, label_of, steps_of, told
@@ -40,8 +41,10 @@ def plot_states(beliefs: pd.DataFrame, ax: Axes | None = None, title: str = "Bel
     Parameters
     ----------
     beliefs
-        A column for each state, a row for each step: what `filter`, `smooth` and `predict` of a hidden Markov model
-        give.
+        A column for each state, a row for each step of one sequence: what `filter`, `smooth` and `predict` of a hidden
+        Markov model give. Steps whose index is dates, or has a name and numbers, are drawn in its order, others as they
+        stand. So that answers have the times of their rows as index: `hmm.smooth(rows.set_index("day", drop=False),
+        time="day")`; of several sequences `rows.set_index(["town", "day"], drop=False)`, and `beliefs.loc["A"]`.
 
     Examples
     --------
@@ -52,7 +55,8 @@ def plot_states(beliefs: pd.DataFrame, ax: Axes | None = None, title: str = "Bel
     rain: from 0.862 to 0.191 in 3 steps
     dry: from 0.138 to 0.809 in 3 steps
     """
-    values = _numbers(beliefs, "a column of probabilities for each state")
+    beliefs = _one_sequence(_frame(beliefs, "a column of probabilities for each state"), "beliefs")
+    values = _numbers(beliefs, "beliefs")
     axes, steps = ChartAxes(ax, title), steps_of(beliefs.index)
     ends = np.cumsum(values, axis=1)
     for place, state in enumerate(beliefs.columns):
@@ -70,6 +74,7 @@ def plot_bands(estimates: HasBands, ax: Axes | None = None, *, level: float = 0.
     """The mean of each state over time, in a band that it is in with probability `level`."""
     from plausible.models.sequences.state_estimates import width_of
 
+    _refuse_several(estimates.index, "estimates", "ask about one of them alone")
     shown, width = min(len(estimates.states), _MOST_LINES), width_of(level)
     axes, steps = ChartAxes(ax, title or f"States over time, {level:.0%} bands"), steps_of(estimates.index)
     for place, state in enumerate(estimates.states[:shown]):
@@ -92,9 +97,10 @@ def plot_forecast(forecast: pd.DataFrame, past: Any = None, ax: Axes | None = No
     Parameters
     ----------
     forecast
-        Columns mean, lower and upper: what `forecast(rows)[name]` gives.
+        Columns mean, lower and upper: what `forecast(rows)[name]` gives; of several sequences one,
+        `forecast(rows, sequence="machine")[name].loc["A"]`.
     past
-        The numbers observed before, the last one at step 0.
+        The numbers observed before in that sequence, the last one at step 0.
 
     Examples
     --------
@@ -106,18 +112,13 @@ def plot_forecast(forecast: pd.DataFrame, past: Any = None, ax: Axes | None = No
     1: 2, from 1 to 3
     2: 2.5, from 0.5 to 4.5
     """
-    if not {"mean", "lower", "upper"} <= set(forecast.columns):
-        raise InvalidArgument("A forecast has columns mean, lower and upper: give what forecast(rows)[name] gives.")
+    forecast = _one_sequence(_forecast(forecast), "forecast")
+    mean, low, high = _numbers(forecast[["mean", "lower", "upper"]], "forecast").T
+    before = None if past is None else _past(past)
     axes, steps = ChartAxes(ax, title), steps_of(forecast.index)
-    mean, low, high = (forecast[name].to_numpy(np.float64) for name in ("mean", "lower", "upper"))
-    if past is not None:
-        before = np.asarray(past, dtype=np.float64)
-        axes.line(
-            steps.places[:1].sum() - np.arange(len(before), 0, -1),
-            before,
-            colour=axes.colour("muted"),
-            label="observed",
-        )
+    if before is not None:
+        ago = np.arange(len(before), 0, -1)
+        axes.line(steps.places[:1].sum() - ago, before, colour=axes.colour("muted"), label="observed")
     axes.band(steps.places, low, high, colour=axes.colour("bar"))
     axes.line(steps.places, mean, label="forecast")
     axes.name_steps(steps)
@@ -128,6 +129,7 @@ def plot_forecast(forecast: pd.DataFrame, past: Any = None, ax: Axes | None = No
 
 def plot_innovations(innovations: Innovations, ax: Axes | None = None) -> Chart:
     """The standardised surprises: if the model fits, nineteen of twenty lie between the dashed lines."""
+    _refuse_several(innovations.index, "innovations", "ask about one of them alone")
     axes, steps = ChartAxes(ax, "Standardised innovations"), steps_of(innovations.index)
     number = len(innovations.observations)
     for place, name in enumerate(innovations.observations):
@@ -144,12 +146,69 @@ def plot_innovations(innovations: Innovations, ax: Axes | None = None) -> Chart:
     return axes.chart(steps.name, "standard deviations", says)
 
 
-def _numbers(frame: pd.DataFrame, wanted: str) -> Floats:
+def _frame(frame: pd.DataFrame, wanted: str) -> pd.DataFrame:
     columns = getattr(frame, "columns", None)
     if columns is None or getattr(columns, "nlevels", 1) > 1:
         raise InvalidArgument(f"Give a data frame with {wanted}, not {type(frame).__name__}.")
-    values: Floats = frame.to_numpy(np.float64)
+    return frame
+
+
+def _forecast(forecast: Any) -> pd.DataFrame:
+    """The frame of one number; others are refused with what to give."""
+    if isinstance(forecast, Mapping):
+        names = [plain(name) for name in forecast]
+        one = f"one of them, such as forecast[{names[0]!r}]" if names else "what forecast(rows)[name] gives"
+        raise InvalidArgument(f"A forecast has a frame for each variable, here for {names}: give {one}.")
+    frame = _frame(forecast, "columns mean, lower and upper")
+    if not {"mean", "lower", "upper"} <= set(frame.columns):
+        raise InvalidArgument(
+            "A forecast of a number has columns mean, lower and upper: give what forecast(rows)[name] gives. One of "
+            "states has a column for each of them, which plot_states draws."
+        )
+    return frame
+
+
+def _past(past: Any) -> Floats:
+    """What was observed before, as a column of numbers."""
+    _refuse_several(getattr(past, "index", None), "past", "choose one of them, as in past.loc[{label!r}]")
+    try:
+        before: Floats = np.asarray(past, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument("past= is the column of numbers observed before: it holds others, too.") from None
+    if before.ndim != 1:
+        raise InvalidArgument(f"past= is one column of numbers, not an array of shape {before.shape}: past[name].")
+    return before
+
+
+def _numbers(frame: pd.DataFrame, name: str) -> Floats:
+    try:
+        values: Floats = frame.to_numpy(np.float64)
+    except (TypeError, ValueError):
+        others = [column for column, kind in frame.dtypes.items() if kind.kind not in "biuf"]
+        raise InvalidArgument(
+            f"{name} has columns of numbers, which {others} are not: leave them out, or use astype(float)."
+        ) from None
     return values
+
+
+def _refuse_several(index: Any, name: str, advice: str) -> None:
+    """Refuse steps of several sequences, which the outer levels of an index tell."""
+    if getattr(index, "nlevels", 1) < 2:
+        return
+    labels = index.droplevel(-1).unique()
+    if len(labels) > 1:
+        how = advice.format(label=plain(labels[0]))
+        raise InvalidArgument(f"{name} has steps of {len(labels)} sequences, and a chart shows one: {how}.")
+
+
+def _one_sequence(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The steps of one sequence, in the order of time where the index tells times."""
+    _refuse_several(frame.index, name, f"choose one of them, as in {name}.loc[{{label!r}}]")
+    if frame.index.nlevels > 1:
+        frame = frame.set_axis(frame.index.get_level_values(-1))
+    index = frame.index
+    is_time = index.dtype.kind == "M" or (index.name is not None and index.dtype.kind in "iuf")
+    return frame.sort_index() if is_time and index.is_unique and not index.hasnans else frame
 
 
 def _courses(names: Iterable[object], values: Floats) -> list[str]:
