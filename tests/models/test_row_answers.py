@@ -116,6 +116,16 @@ def test_a_frame_is_answered_into_a_file(tmp_path):
         assert list(read) == (["__index_level_0__", "yes", "no"] if len(frame) == 4 else ["yes", "no"])
 
 
+def test_columns_of_a_file_need_different_names(files, tmp_path):
+    with pytest.raises(InvalidArgument, match="two columns 'yes'"):
+        ENGINE.predict_proba(ROWS.rename_axis("yes"), "lung", output=tmp_path / "a.csv")
+    net = BayesianNetwork(TableCPD("x", [0.5, 0.5], states=[1, "1"]), TableCPD("y", [0.5, 0.5], states=["a", "b"]))
+    assert net.compile().predict_proba({"y": ["a"]}, "x").shape == (1, 2)
+    with pytest.raises(NotSupported, match="print alike"):
+        net.compile().predict_proba({"y": ["a"]}, "x", output=tmp_path / "a.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_rows_without_evidence_are_as_many_as_they_are(files, tmp_path):
     folder = files(ROWS[["lung"]])
     np.testing.assert_allclose(ENGINE.predict_proba(folder, "lung"), np.tile(ENGINE.query("lung").values, (400, 1)))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from plausible.data.factorizing import is_absent
 from plausible.data.row_files import ColumnKind, WrittenRows, check_rows_path, new_rows
 from plausible.data.source_parts import is_in_pieces
 from plausible.data.streams import Stream
-from plausible.errors import UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.models.samples import Progress
 from plausible.variables import Variable
 
@@ -30,17 +30,11 @@ if TYPE_CHECKING:
 RowsLike: TypeAlias = "IntoDataFrame | Mapping[str, Sequence[Any]] | Stream | str | Path | Sequence[str | Path]"
 #: Name -> cells of the columns that name rows.
 _Labels: TypeAlias = dict[str, NDArray[Any]]
+#: Of columns of evidence: for each row a number, or one for each column of the answer.
+Answering: TypeAlias = Callable[[Any], NDArray[Any]]
 
 #: What a column that names rows holds -> what it holds in a file; all else is text there.
 _KINDS_OF_LABELS = {WHOLE_NUMBERS: int, NUMBERS: float, "booleans": bool, "i": int, "u": int, "f": float, "b": bool}
-
-
-class Answering(Protocol):
-    """What answers rows of evidence."""
-
-    def __call__(self, rows: Any, /) -> NDArray[Any]:
-        """For each row of some columns of evidence a number, or one for each column of the answer."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +71,9 @@ class RowQuestion:
             target, labels = check_rows_path(path), _labels_of(index_of(rows))
             pieces = iter([(self.answer(unlabelled(rows, self.target)), labels)])
             kinds = {name: _KINDS_OF_LABELS.get(cells.dtype.kind, str) for name, cells in labels.items()}
+        for name in self.kinds:
+            if name in kinds:
+                raise InvalidArgument(f"There would be two columns {name!r}: rename the one that names the rows.")
         with new_rows(target, {**kinds, **self.kinds}) as writer:
             for answer, labels in pieces:
                 cells = {name: _texts(cells) if kinds[name] is str else cells for name, cells in labels.items()}
