@@ -134,6 +134,7 @@ def with_new_states(variable: Variable, states: Mapping[State, State]) -> Variab
     return Variable(variable.name, [states.get(state, state) for state in variable.states])
 
 
-def contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:
-    """The error for evidence against an intervention."""
-    return ImpossibleEvidence(f"The evidence {name}={shown(finding)} contradicts do={{{name!r}: {shown(value)}}}.")
+def contradicted(name: str, finding: object, value: object, setting: str = "", where: str = "") -> ImpossibleEvidence:
+    """The error for evidence against an intervention, which may set a variable of one slice: there `setting` is it."""
+    seen = f"{name}={shown(finding)}{where and f' in {where}'}"
+    return ImpossibleEvidence(f"The evidence {seen} contradicts do={{{setting or name!r}: {shown(value)}}}.")

@@ -341,6 +341,29 @@ def test_doing_in_time_is_surgery_of_the_unrolled_network(seed):
 # --- the model as a value ---
 
 
+def test_rows_that_contradict_what_is_set_are_told_by_their_row():
+    """As for ordinary networks: hard and soft cells, numbers, all slices or one; cells that agree do no harm."""
+    walk = _walk()
+    for do, rows, told in [
+        ({"X": 0}, {"X": [None, 1]}, r"X=1 in row 1 contradicts do=\{'X': 0\}"),
+        ({"X[1]": 0}, {"X": [1, 1]}, r"X=1 in row 1 contradicts do=\{'X\[1\]': 0\}"),
+    ]:
+        with pytest.raises(pb.errors.ImpossibleEvidence, match=told):
+            walk.smooth(rows, do=do)
+    rows = pd.DataFrame({"town": ["A", "A", "B", "B"], "X": [None, None, 0, {1}]})
+    with pytest.raises(pb.errors.ImpossibleEvidence, match=r"X=.*1.* in row 3.*contradicts do="):
+        walk.filter(rows, sequence="town", do={"X": 0})
+    pd.testing.assert_frame_equal(
+        walk.smooth({"X": [None, 1]}, do={"X[1]": 1})["X"], walk.smooth({"X": [None, None]}, do={"X[1]": 1})["X"]
+    )
+    number = pb.DynamicBayesianNetwork(
+        [TableCPD("a", [0.5, 0.5]), pb.LinearGaussianCPD("x", intercept=0.0, variance=1.0)],
+        [TableCPD("a", [[0.5, 0.5], [0.1, 0.9]], parents=["a[-1]"])],
+    )
+    with pytest.raises(pb.errors.ImpossibleEvidence, match=r"x=1.5 in row 1 contradicts do=\{'x': 2"):
+        number.smooth({"x": [2.0, 1.5]}, do={"x": 2.0})
+
+
 def test_kinds_of_edges_and_the_interface():
     """Edges that persist, pass to the next slice, and stay within one."""
     model = pb.DynamicBayesianNetwork(

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from plausible.base.arrays import Ints
 from plausible.cpds import CPD
 from plausible.data.sequences import Sequences
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.models.lowering import point_mass
+from plausible.models.network_parts import contradicted
 from plausible.models.sequences.observations import StepEvidence
+from plausible.models.sequences.sequence_model import cell_of
 from plausible.models.sequences.template import Template, indexed
 from plausible.variables import State
 
@@ -36,11 +39,13 @@ def intervened(template: Template, sequences: Sequences, do: Mapping[str, State]
     for text, state in (do or {}).items():
         name, at = indexed(text)
         variable = template.variables[name]
-        cpd = None if variable.is_continuous else point_mass(variable, state)
+        mass = point_mass(variable, state)  # which refuses what is no state and no number
+        cpd = None if variable.is_continuous else mass
+        set_here = np.flatnonzero(evidence.positions() == at) if at is not None else np.arange(sequences.num_steps)
+        _refuse_contradicted(sequences, text, state, set_here)
         if variable.is_continuous:
-            point_mass(variable, state)  # which refuses what is no number
             column = numbers.setdefault(name, np.full(sequences.num_steps, np.nan))
-            column[evidence.positions() == at if at is not None else slice(None)] = float(state)  # type: ignore[arg-type]
+            column[set_here] = float(state)  # type: ignore[arg-type]
         if at is None:
             everywhere[name] = cpd
         else:
@@ -48,6 +53,21 @@ def intervened(template: Template, sequences: Sequences, do: Mapping[str, State]
     variables = {**sequences.variables, **{name: template.variables[name] for name in numbers}}
     kept = replace(sequences, variables=MappingProxyType(variables), columns=MappingProxyType(numbers))
     return StepEvidence.of(_with_settings(template, everywhere), kept, settings)
+
+
+def _refuse_contradicted(sequences: Sequences, text: str, state: State, steps: Ints) -> None:
+    """Refuse rows that have something else than what is set at some steps."""
+    name, _ = indexed(text)
+    if name not in sequences.variables:
+        return
+    variable, cells = sequences.variables[name], sequences.columns[name][steps]
+    if variable.is_continuous:
+        is_against = ~np.isnan(cells) & (cells != state)
+    else:
+        is_against = sequences.weights(name, steps)[:, variable.index(state)] == 0
+    if is_against.any():
+        step = int(steps[np.argmax(is_against)])
+        raise contradicted(name, cell_of(sequences, name, step), state, text, sequences.where(step))
 
 
 def _with_settings(template: Template, settings: Mapping[str, CPD | None]) -> Template:

@@ -190,7 +190,7 @@ def refuse_impossible(sequences: Sequences, step_log_likelihoods: Floats) -> Non
     is_impossible = np.isneginf(step_log_likelihoods)
     if is_impossible.any():
         step = int(np.argmax(is_impossible))
-        observed: dict[str, Any] = {name: _cell(sequences, name, step) for name in sequences.variables}
+        observed: dict[str, Any] = {name: cell_of(sequences, name, step) for name in sequences.variables}
         told = ", ".join(f"{name}={value!r}" for name, value in observed.items() if value is not None)
         raise ImpossibleEvidence(
             f"The observations have probability zero from {sequences.where(step)} on: after the steps before it, "
@@ -198,7 +198,7 @@ def refuse_impossible(sequences: Sequences, step_log_likelihoods: Floats) -> Non
         )
 
 
-def _cell(sequences: Sequences, name: str, step: int) -> Any:
+def cell_of(sequences: Sequences, name: str, step: int) -> Any:
     """What was observed of a variable at a step; None where nothing was."""
     variable, cell = sequences.variables[name], sequences.columns[name][step]
     if variable.is_continuous:
