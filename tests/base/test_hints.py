@@ -28,6 +28,7 @@ OBJECTS = [
     ("net", ASIA),
     ("net", ASIA.to_markov_network()),
     ("factor", ASIA.query("lung")),
+    ("factor", pb.learn.graphical_lasso({"a": [1.0, 2.0, 4.0], "b": [1.0, 3.0, 2.0]}).network),
     ("graph", ASIA.graph),
     ("graph", ASIA.graph.moralize()),
     *(("graph", kind("A -> B")) for kind in (pb.CausalGraph, pb.graphs.MixedGraph, pb.PDAG, pb.MAG, pb.PAG)),

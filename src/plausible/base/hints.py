@@ -18,6 +18,7 @@ __all__ = [
     "DIRECTED_HINTS",
     "FACTOR_HINTS",
     "FIT_HINTS",
+    "GAUSSIAN_HINTS",
     "GRAPH_HINTS",
     "MARKOV_HINTS",
     "NETWORK_HINTS",
@@ -275,6 +276,19 @@ FACTOR_HINTS = _page(
         "marginalise sum_out margSumOut": "Use factor.marginalize(names).",
         "margMaxOut max_out": "Use factor.maximize(names).",
         "idxmax most_probable": "Use factor.argmax().",
+        "copy": _NO_COPY,
+    },
+)
+
+GAUSSIAN_HINTS = _page(
+    {
+        "query predict condition": "Use factor.reduce({name: number}).marginal(names), and its to_moments().",
+        "posterior": "Use factor.reduce({name: number}).to_moments().",
+        "mean covariance variance": "Use factor.to_moments(), which has the mean and the covariance matrix.",
+        "marginals": "Use factor.marginal(names).to_moments().",
+        "graph edges nodes": "A density has no graph: an edge is where factor.K is not zero.",
+        "mpe map": "Use factor.argmax().",
+        "precision": "It is factor.K.",
         "copy": _NO_COPY,
     },
 )

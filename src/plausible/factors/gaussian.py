@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.hints import GAUSSIAN_HINTS, HintedNames
 from plausible.base.records import TextTable, format_number
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidFactor, NotSupported
@@ -31,7 +32,7 @@ from plausible.variables import Assignment, Variable
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
-class GaussianFactor(GaussianValue):
+class GaussianFactor(HintedNames, GaussianValue):
     """φ(x) = exp(-½ xᵀKx + hᵀx + g), over continuous variables (Koller & Friedman 2009, §14.2.1).
 
     Axes are found by name, as in `Factor`. K may be any symmetric matrix: K = 0 and h = 0 is a constant (a *vacuous*
@@ -63,7 +64,7 @@ class GaussianFactor(GaussianValue):
     (array([3.]), -4.223657)
     """
 
-    _noun = "this Gaussian factor"
+    _noun, _hints = "this Gaussian factor", GAUSSIAN_HINTS
 
     scope: Scope
     K: Matrix
