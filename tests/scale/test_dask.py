@@ -6,19 +6,21 @@ import sys
 import threading
 import time
 
+import dask
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dask.distributed import Client, LocalCluster
 
 import plausible as pb
 from plausible.data.stream_statistics import StreamStatistics
 from plausible.data.streams import Stream
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import FormatError, InvalidArgument, MissingDependency, NotSupported, TooLarge, UnknownState
-from plausible.scale import DaskStatistics, dask_partitions
+from plausible.errors import FormatError, MissingDependency, NotSupported, TooLarge, UnknownState
+from plausible.scale import DaskStatistics, LostCluster, dask_partitions
 from plausible.variables import Variable
 
 NUM_FILES = 6
@@ -80,10 +82,13 @@ def _die(piece):
 @pytest.mark.usefixtures("one_by_one")
 def test_rows_of_which_workers_die_are_told_by_their_file(folder, processes, monkeypatch):
     """As where a row group is too large for their memory: nobody tries without end. Rows that waited may be told."""
-    monkeypatch.setattr(processes.cluster.scheduler, "allowed_failures", 0)
     statistics = DaskStatistics(folder, processes)
-    with pytest.raises(TooLarge, match=r"\d.parquet, row group 0: 1 of the cluster's workers .* memory.*row groups"):
-        list(statistics.partitions.map(_die))
+    with monkeypatch.context() as during:
+        during.setattr(processes.cluster.scheduler, "allowed_failures", 0)
+        with pytest.raises(
+            TooLarge, match=r"\d.parquet, row group 0: 1 of the cluster's workers .* memory.*row groups"
+        ):
+            list(statistics.partitions.map(_die))
     assert statistics.counts("x").sum() == 600
 
 
@@ -199,7 +204,7 @@ def test_the_address_of_a_scheduler_will_do(folder, threads, processes, monkeypa
     assert found.counts("x").sum() == 600
     found.partitions.client.close()
     monkeypatch.setattr(dask_partitions, "_SECONDS_TO_CONNECT", 0.2)
-    with pytest.raises(InvalidArgument, match=r"No scheduler of Dask's answers at 'tcp://127.0.0.1:1'"):
+    with pytest.raises(LostCluster, match=r"No scheduler of Dask's answers at 'tcp://127.0.0.1:1'"):
         DaskStatistics(folder, "tcp://127.0.0.1:1")
 
 
@@ -207,6 +212,22 @@ def test_without_dask_it_is_told_what_to_install(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "dask.distributed", None)
     with pytest.raises(MissingDependency, match=r'needs dask, .*pip install "plausible\[scale\]"'):
         DaskStatistics(folder, "tcp://127.0.0.1:1")
+
+
+def test_a_scheduler_that_ends_is_told(folder):
+    """In the middle of a pass, and after it."""
+    options = {"n_workers": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+    patience = {"distributed.comm.timeouts.connect": "300ms", "distributed.client.scheduler-info-interval": "1s"}
+    with dask.config.set(patience), LocalCluster(**options, protocol="tcp") as cluster:
+        client = Client(cluster.scheduler_address, set_as_default=False, timeout=0.3)
+        statistics = DaskStatistics(folder, client)
+        assert statistics.counts("x").sum() == 600
+        threading.Timer(0.1, cluster.close).start()
+        with pytest.raises(LostCluster, match="has dropped what was asked"):
+            list(statistics.partitions.map(_slow))
+        client.close()
+        with pytest.raises(LostCluster, match="is closed"):
+            statistics.counts("x")
 
 
 def test_what_other_processes_can_not_read_is_refused(processes):

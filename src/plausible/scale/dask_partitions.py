@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from plausible.base.remedies import Remedy
 from plausible.data.partitions import Answer, Piece, Share, StreamPartitions
 from plausible.data.streams import Stream, table_limit
-from plausible.errors import InvalidArgument, MissingDependency, NotSupported, TooLarge
+from plausible.errors import MissingDependency, NotSupported, PlausibleError, TooLarge
 
 if TYPE_CHECKING:
     from dask.distributed import Client
@@ -23,6 +24,10 @@ _AT_ONCE = 32
 _ROWS_TOGETHER = 2**18
 #: Rows, and what work leaves with them, may take such a share of the memory of all workers; more rows are no error.
 _SHARE_OF_MEMORY = 4
+
+
+class LostCluster(PlausibleError, ConnectionError):
+    """A cluster that does not answer, or not any longer."""
 
 
 class DaskPartitions(StreamPartitions):
@@ -72,11 +77,13 @@ class DaskPartitions(StreamPartitions):
                 yield from answers
         finally:
             if not all(pieces.done() for pieces in self._pieces):
-                self._client.cancel(self._pieces)
+                self._cancel(self._pieces)
                 self._pieces = []
 
     def _load(self) -> None:
         """Have the workers read what they have not read yet."""
+        if self._client.status == "closed":
+            raise LostCluster("The client of the cluster is closed. Make a new one, and statistics with it.")
         if not self._pieces:
             self._groups = _together(self.shares)
             self._refuse_what_stays(self._groups)
@@ -96,9 +103,17 @@ class DaskPartitions(StreamPartitions):
             pairs = (*zip(futures, places, strict=True), *zip(sources, places, strict=True))
             place_of = {future.key: place for future, place in pairs}
             raise _lost(place_of.get(error.task, "the data"), error.allowed_failures + 1) from None
+        except CancelledError:
+            raise LostCluster(
+                "The cluster has dropped what was asked of it: its scheduler has ended, or can't be reached any longer."
+            ) from None
         finally:
             if not all(future.done() for future in futures):
-                self._client.cancel(futures)
+                self._cancel(futures)
+
+    def _cancel(self, futures: Sequence[Any]) -> None:
+        if self._client.status == "running":
+            self._client.cancel(futures)
 
     def _refuse_what_stays(self, items: Sequence[Any]) -> None:
         """Refuse sources that no other process can read."""
@@ -122,7 +137,7 @@ def _connected(client: Any) -> Any:
     try:
         return connect(client, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
-        raise InvalidArgument(f"No scheduler of Dask's answers at {client!r}: {error}") from None
+        raise LostCluster(f"No scheduler of Dask's answers at {client!r}: {error}") from None
 
 
 def _together(shares: Sequence[Share]) -> list[list[Share]]:
