@@ -56,6 +56,37 @@ def test_missing_steps_are_refused_by_name_or_filled(plausible, folder):
     assert set(filled["best state"]) <= {"rain", "dry"}
 
 
+@pytest.mark.parametrize("command", ["filter", "smooth", "forecast"])
+def test_columns_that_are_no_variables_are_passed_over(plausible, folder, command):
+    """The answer is the one without them; a line says so, and what a slip may have meant."""
+    (folder / "noted.csv").write_text("note," + DAYS.rstrip().replace("\n", "\nwet,") + "\n")
+    named = (*PLACES, "--gaps", "ignore")
+    code, text, errors = plausible(command, "weather.json", "noted.csv", *named)
+    assert (code, errors.count("\n")) == (0, 1)
+    assert "no variables of the model were passed over: note." in errors
+    assert text == plausible(command, "weather.json", "days.csv", *named)[1]
+    (folder / "slip.csv").write_text("umbrella,stat\nup,\ndown,rain\n")
+    assert "Of 'stat': Did you mean 'state'?" in plausible(command, "weather.json", "slip.csv")[2]
+
+
+def test_rows_in_time_are_refused_in_words_of_the_shell(plausible, folder):
+    """Options have the names that one types, and no advice is Python's."""
+    for file, options, told in [
+        ("umbrela\nup\n", (), "Did you mean 'umbrella'?"),
+        (DAYS, ("--sequence", "twon"), "though --sequence names it. Did you mean 'town'?"),
+        (DAYS, ("--time", "day"), "name the column of sequences: --sequence."),
+    ]:
+        (folder / "rows.csv").write_text(file)
+        code, _, errors = plausible("filter", "weather.json", "rows.csv", *options)
+        assert code == 2
+        assert told in errors
+        assert "sequence=" not in errors
+        assert "frame." not in errors
+    code, _, errors = plausible("learn", "days.csv", "-o", "m.json", "--hidden-states", "2", "--sequence", "twon")
+    assert code == 2
+    assert "though --sequence names it. Did you mean 'town'?" in errors
+
+
 def test_a_forecast_tells_the_times_to_come(plausible, folder):
     """Each sequence goes on where it ends; --json tells the same."""
     code, text, _ = plausible(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +17,7 @@ from plausible.cli.output import check_one_reader, input_name, is_standard, outp
 from plausible.cli.source import read_any_model, save_model
 from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
-from plausible.errors import InvalidArgument, counted
+from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, close_match, counted
 from plausible.learn.estimation.priors import LIGHT_PRIOR
 from plausible.learn.sequences.dynamic import dynamic
 from plausible.learn.sequences.hidden_markov_model import hmm
@@ -35,7 +36,8 @@ Output = Annotated[Path | None, option("The CSV or Parquet file to write; by def
 _RESTARTS = 5
 
 _NOTES = (
-    "Rows without --sequence are one sequence; without --time they come as they stand. Empty cells are not observed.",
+    "Rows without --sequence are one sequence; without --time they come as they stand. Empty cells are not observed. "
+    "Columns that are no variables of the model are passed over.",
 )
 
 
@@ -57,7 +59,7 @@ def run_filter(
     as_json: options.AsJson = False,
 ) -> None:
     """Tell the hidden state at each step, by the rows up to it."""
-    timed, columns = _read(model, rows, na, output)
+    timed, columns = _read(model, rows, na, output, sequence, time)
     answer = timed.filter(columns, sequence=sequence, time=time, gaps=gaps)
     found = timed.log_likelihood(columns, sequence=sequence, time=time, gaps=gaps)
     _tell(_table(timed, answer, columns, sequence, time), output, as_json, log_likelihood=found)
@@ -82,7 +84,7 @@ def run_smooth(
     as_json: options.AsJson = False,
 ) -> None:
     """Tell the hidden state at each step, by all rows."""
-    timed, columns = _read(model, rows, na, output)
+    timed, columns = _read(model, rows, na, output, sequence, time)
     where: dict[str, Any] = {"sequence": sequence, "time": time, "gaps": gaps}
     table = _table(timed, timed.smooth(columns, **where), columns, sequence, time)
     if best:
@@ -109,7 +111,7 @@ def run_forecast(
     as_json: options.AsJson = False,
 ) -> None:
     """Tell what will be observed after the last row."""
-    timed, columns = _read(model, rows, na, output)
+    timed, columns = _read(model, rows, na, output, sequence, time)
     answer = timed.forecast(columns, steps, sequence=sequence, time=time, gaps=gaps, level=level)
     _tell(_frame_of(answer, timed.variables).reset_index(), output, as_json)
 
@@ -162,9 +164,9 @@ def learn_in_time(
 
 
 def _read(
-    source: str, rows: Path, na: list[str] | None, output: Path | None
+    source: str, rows: Path, na: list[str] | None, output: Path | None, sequence: str | None, time: str | None
 ) -> tuple[SequenceModel, Mapping[str, Any]]:
-    """The model, and the columns of the rows."""
+    """The model, and the columns of the rows that are its variables, sequences and times."""
     check_one_reader({"MODEL": source, "ROWS": rows})
     if output is not None:
         check_output(output, None, rows)
@@ -174,7 +176,25 @@ def _read(
             f"{source!r} is no model in time: ask it with plausible query, or learn one from rows in time, as in: "
             f"plausible learn {input_name(rows)} --hidden-states 2 -o model.json."
         )
-    return model, read_columns(rows, model.variables.values(), missing_values=na).source.read()
+    data = read_columns(rows, model.variables.values(), missing_values=na)
+    marks = {"--sequence": sequence, "--time": time}
+    for named, mark in marks.items():
+        if mark is not None and mark not in data.names:
+            raise UnknownVariable.named(mark, data.names, f"the data, though {named} names it")
+    return model, data.source.read(_used_columns(model, data.names, marks.values()))
+
+
+def _used_columns(model: SequenceModel, names: Sequence[str], marks: Collection[str | None]) -> list[str]:
+    """The columns that are variables or marks; others are passed over with a word, or refused where all are."""
+    others = [name for name in names if name not in model.variables and name not in marks]
+    unobserved = [name for name in model.variables if name not in names]
+    if others and all(name in unobserved for name in model.variables):
+        raise UnknownVariable.named(others[0], unobserved, "the model, and neither is any other column")
+    if others:
+        told = "".join(f" Of {name!r}:{meant}" for name in others if (meant := close_match(name, unobserved)))
+        text = f"Columns that are no variables of the model were passed over: {', '.join(others)}.{told}"
+        warnings.warn(text, PlausibleWarning, stacklevel=3)
+    return [name for name in names if name not in others]
 
 
 def _frame_of(answer: Any, variables: Mapping[str, Variable]) -> pd.DataFrame:

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints, Positions
+from plausible.base.records import shown
+from plausible.base.remedies import Argument
 from plausible.data.column_types import categories_of
 from plausible.data.columns import equally_long, refuse_others
 from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike, state_columns
 from plausible.data.times import GAPS, Steps
-from plausible.errors import InvalidArgument, NotSupported, PlausibleError, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, PlausibleError, UnknownVariable, suggestion
 from plausible.variables import Evidence, Variable
 from plausible.variables.evidence import Likelihood
 
@@ -404,7 +406,10 @@ def _popped(columns: dict[Any, Any], name: str | None, option: str, index: Any) 
             raise UnknownVariable(
                 f"{name!r} is in the index of the rows: {option}= names a column: rows.reset_index()."
             )
-        raise UnknownVariable.named(name, map(str, columns), f"the data, though {option}= names it")
+        near = suggestion(name, map(str, columns))
+        raise UnknownVariable(
+            f"{shown(name)} is not a variable of the data, though ", Argument(option), f" names it.{near}"
+        )
     return name, columns.pop(name)
 
 

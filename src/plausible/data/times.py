@@ -83,13 +83,12 @@ class Steps:
         same[self.starts[1:-1] - 1] = False  # from one sequence to the next
         if same.any():
             step = int(np.argmax(same))
-            advice = "Keep one of them" + (
-                "" if len(self.labels) > 1 else ", or name the column of sequences: sequence="
-            )
+            is_apart = len(self.labels) > 1
+            others = [] if is_apart else [Remedy("name the column of sequences: ", Argument("sequence"))]
             raise InvalidArgument(
                 f"Rows {self.rows[step]} and {self.rows[step + 1]} have the same time, {self.times.told(step)}"
-                f"{f', in sequence {shown(self.labels[self.sequence_of[step]])}' if len(self.labels) > 1 else ''}. "
-                f"{advice}."
+                f"{f', in sequence {shown(self.labels[self.sequence_of[step]])}' if is_apart else ''}.",
+                remedies=[Remedy("keep one of them"), *others],
             )
 
     def _spaced(self, gaps: str) -> Steps:
