@@ -170,10 +170,10 @@ class _Source:
             self.num_rows = self._first.num_rows
         else:
             self.stream = _with_values(self.stream, is_searched=is_searched)
-            beginning = self.stream.beginning(_TIMED_ROWS)
-            begin = process_time()
-            self._first = Table.read(beginning)
-            self._seconds_to_read = (process_time() - begin) / max(self._first.num_rows, 1)
+            few, few_seconds = _timed_reading(self.stream, _TRIAL_ROWS)
+            self._first, seconds = _timed_reading(self.stream, _TIMED_ROWS)
+            further = self._first.num_rows - few.num_rows  # what reading takes to begin with is no part of it
+            self._seconds_to_read = max(seconds - few_seconds, 0.0) / further if further else 0.0
             self.num_rows = sum(map(_rows_of, self.stream.parts))
 
     def first(self, num_rows: int) -> Table:
@@ -226,6 +226,11 @@ def _with_values(stream: Stream, *, is_searched: bool) -> Stream:
     if not beginning.is_known:
         left_out |= {name for name, column in beginning.first_pass.columns.items() if column.variable is None}
     return stream.read_with(columns=[name for name in stream.names if name not in left_out]) if left_out else stream
+
+
+def _timed_reading(stream: Stream, num_rows: int) -> tuple[Table, float]:
+    begin = process_time()
+    return Table.read(stream.beginning(num_rows)), process_time() - begin
 
 
 def _rows_of(part: Part) -> int:
