@@ -320,3 +320,23 @@ def test_rows_in_a_list_are_a_table():
     assert table.codes.tolist() == [[0, 1], [0, -1]]
     batch = pa.RecordBatch.from_pydict({"a": [1, 2]})
     assert Table.read(batch).codes.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("kind", ["file", "reader"])
+def test_a_choice_that_no_row_fits_is_told_with_what_there_is(tmp_path, kind):
+    """Not as an empty column: a slip gets the close match, values that never meet are named together."""
+    frame = pd.DataFrame({"asia": ["no", "yes", "no"], "smoke": ["yes", "no", "yes"], "year": [2020, 2021, 2021]})
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "big.parquet")
+
+    def source():
+        return tmp_path / "big.parquet" if kind == "file" else pa.Table.from_pandas(frame).to_reader()
+
+    for where, told in [
+        ({"smoke": "yess"}, r"No row has 'yess' in 'smoke', as where= asks\. Did you mean 'yes'\?"),
+        ({"year": 1999}, r"No row has 1999 in 'year', as where= asks\. Known: 2020, 2021\."),
+        ({"year": [1, 2]}, r"No row has 1 or 2 in 'year', as where= asks\. Known: 2020, 2021\."),
+        ({"year": 2020, "smoke": "no"}, r"No row has 2020 in 'year' and 'no' in 'smoke'"),
+    ]:
+        with pytest.raises(InvalidArgument, match=told):
+            Table.read(Stream(source(), where=where))
+    assert Table.read(Stream(source(), where={"year": 2021})).num_rows == 2

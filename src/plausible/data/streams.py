@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats
 from plausible.base.options import read_names
+from plausible.base.records import shown
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.batches import NUMBERS, WHOLE_NUMBERS, Batch, Beginning, Numbers, Part, Values
 from plausible.data.column_types import mark_columns, read_interventions, warn_of_doubtful
@@ -20,7 +21,7 @@ from plausible.data.csv_columns import CSVFormat
 from plausible.data.factorizing import MissingValues, warn_of_missing_words
 from plausible.data.gathered import MOST_VALUES, GatheredColumn, encode, without
 from plausible.data.source_parts import parts_of, refuse_drift
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.variables import Variable
 
 #: What a table may take in memory where nobody says otherwise, as a share of what the machine has.
@@ -253,6 +254,8 @@ class Stream:
     def _told(self, left_out: Container[str] = ()) -> dict[str, Variable]:
         """The variables that were named, and those that the first pass tells, without some."""
         told = dict(self.given)
+        if not self.is_known and self._where and not self.first_pass.num_rows:
+            self._refuse_empty_choice()
         for name, column in self.first_pass.columns.items() if not self.is_known else ():
             if name in left_out:
                 continue
@@ -261,6 +264,21 @@ class Stream:
                 raise _undecided(column)
             told[name] = variable
         return told
+
+    def _refuse_empty_choice(self) -> None:
+        """The error for a choice that no row fits, by another pass; none where there are no rows at all."""
+        whole = self.read_with(where=None, columns=list(self._where), variables=(), weights=None, interventions=None)
+        seen = FirstPass.joined(map(FirstPass.of, whole.each_part()))
+        if not seen.num_rows:
+            return
+        for name, wanted in self._where.items():
+            variable = seen.columns[name].variable
+            known = () if variable is None or variable.is_continuous else variable.states
+            if known and not {str(value) for value in wanted} & set(map(str, known)):
+                near = suggestion(wanted[0], known) if len(wanted) == 1 else suggestion("", known)
+                raise InvalidArgument(f"No row has {_any_of(wanted)} in {name!r}, as where= asks.{near}")
+        asked = " and ".join(f"{_any_of(wanted)} in {name!r}" for name, wanted in self._where.items())
+        raise InvalidArgument(f"No row has {asked}, as where= asks: leave a part of it out.")
 
     @property
     def is_known(self) -> bool:
@@ -380,6 +398,10 @@ class Stream:
 
 def _listed_values(wanted: Any) -> list[Any]:
     return [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+
+
+def _any_of(wanted: Sequence[Any]) -> str:
+    return " or ".join(map(shown, wanted)) or "any of no values"
 
 
 def _undecided(column: GatheredColumn) -> InvalidArgument:
