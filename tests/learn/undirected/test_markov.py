@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -125,11 +126,25 @@ def test_scores_of_the_chain_are_the_worked_ones():
     """BIC of two, one and no feature; MAP and Laplace scores."""
     rows = chain_rows()
     assert pb.learn.markov(CHAIN, rows).bic() == pytest.approx(-193.27485, abs=1e-5)
-    one = pb.learn.markov([CHAIN[0], pb.Feature(["C"], lambda c: 0.0, name="none")], rows)
+    with pytest.warns(pb.learn.ConstantFeature, match="'none'"):
+        one = pb.learn.markov([CHAIN[0], pb.Feature(["C"], lambda c: 0.0, name="none")], rows)
     assert one.log_likelihood - 0.5 * math.log(100) == pytest.approx(-204.83521, abs=1e-5)
     fit = pb.learn.markov(CHAIN, rows, prior=pb.GaussianPrior(1.0), tolerance=1e-9)
     assert fit.objective == pytest.approx(-192.22135, abs=1e-5)
     assert fit.laplace() == pytest.approx(-193.36162, abs=1e-5)
+
+
+@pytest.mark.parametrize("function", [lambda f: f == 1, lambda f: f != 1, [2.0, 2.0]], ids=["never", "always", "table"])
+def test_a_feature_that_is_the_same_for_all_states_is_announced_with_the_states(function):
+    """One that compares with 1 where states are words has no say; the right comparison has the log odds as weight."""
+    rows = {"flu": ["no", "yes", "no", "no"], "cold": ["no", "no", "yes", "no"]}
+    with pytest.warns(pb.learn.ConstantFeature, match="'flu' is the same for all.*'flu' has the states 'no', 'yes'"):
+        fit = pb.learn.markov([pb.Feature(["flu"], function)], rows)
+    assert fit.weights["flu"] == 0
+    right = pb.Feature(["flu"], lambda f: f == "yes")
+    assert pb.learn.markov([right], rows).weights["flu"] == pytest.approx(math.log(1 / 3), abs=1e-5)
+    pb.learn.markov([pb.Feature([["flu"], ["cold"]], lambda f: f == "yes", name="ill")], rows)
+    pb.learn.markov([pb.Feature(["one"], lambda one: 1.0)], {"one": ["a", "a"]})  # one state: nothing to compare with
 
 
 def test_iterative_scaling_goes_the_worked_way():
@@ -642,10 +657,11 @@ def test_a_run_on_other_data_goes_on_from_its_weights_only():
 
 @pytest.mark.parametrize("function", [lambda a: a == "y", lambda a: 0.0])
 def test_a_lone_feature_that_is_never_on_has_its_limit(function):
-    """One feature that no row has, or that is zero everywhere."""
-    fit = pb.learn.markov(
-        [pb.Feature(["a"], function, name="m")], {"a": ["x", "x"]}, variables=[pb.Variable("a", ["x", "y"])]
-    )
+    """One feature that no row has, or that is zero everywhere, which is announced."""
+    with nullcontext() if function("y") else pytest.warns(pb.learn.ConstantFeature):
+        fit = pb.learn.markov(
+            [pb.Feature(["a"], function, name="m")], {"a": ["x", "x"]}, variables=[pb.Variable("a", ["x", "y"])]
+        )
     assert fit.network.query("a").values[1] in (0.0, pytest.approx(0.5))
 
 

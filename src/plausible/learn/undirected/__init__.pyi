@@ -9,6 +9,7 @@ from plausible.learn.undirected.graphical_lasso import PenaltyPoint as PenaltyPo
 from plausible.learn.undirected.graphical_lasso import PrecisionFit as PrecisionFit
 from plausible.learn.undirected.graphical_lasso import covariance_selection as covariance_selection
 from plausible.learn.undirected.graphical_lasso import graphical_lasso as graphical_lasso
+from plausible.learn.undirected.learning import ConstantFeature as ConstantFeature
 from plausible.learn.undirected.learning import learn_markov as _learn_markov
 from plausible.learn.undirected.margin import MaxMargin as MaxMargin
 from plausible.learn.undirected.maximum_entropy import maximum_entropy as maximum_entropy

@@ -19,7 +19,15 @@ from plausible.data.stream_statistics import as_stream, read_statistics
 from plausible.data.streams import Stream
 from plausible.data.table import Table
 from plausible.data.table_statistics import DataLike, TableStatistics
-from plausible.errors import InvalidArgument, ModelContradicted, NotSupported, TooLarge, UnknownVariable
+from plausible.errors import (
+    InvalidArgument,
+    ModelContradicted,
+    NotSupported,
+    PlausibleWarning,
+    TooLarge,
+    UnknownVariable,
+    warn_caller,
+)
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.base_graph import BaseGraph
 from plausible.graphs.cliques import maximal_cliques
@@ -47,6 +55,10 @@ from plausible.variables import Variable
 
 #: An undirected graph or text such as "A - B - C", a network, or features and scopes.
 ModelLike: TypeAlias = str | UndirectedGraph | MarkovNetwork | Iterable[Any]
+
+
+class ConstantFeature(PlausibleWarning):
+    """A feature is the same for all states of its scope: its weight changes nothing."""
 
 
 @keyword_hints
@@ -230,9 +242,29 @@ def read_sample(
     if not isinstance(engine, Optimizer):
         check_engine(engine, used)
     design = Design.of(features, used)
+    _warn_of_constants(features, design)
     if isinstance(model, MarkovNetwork):
         design = design.without(~np.isfinite(_network_logs(model, design)))
     return Sample.of(design, statistics, engine, budget)
+
+
+def _warn_of_constants(features: Iterable[Feature], design: Design) -> None:
+    """Warn of functions whose weight says nothing: of more than one assignment, and the same at all of them."""
+    columns = design.matrix.tocsc()
+    place_of = {name: place for place, name in enumerate(design.names)}
+    for feature in features:
+        if feature.is_table:
+            continue
+        values = columns.data[slice(*columns.indptr[place_of[feature.name] :][:2])]  # where it is not zero
+        sizes = [math.prod(design.variables[name].num_states for name in scope) for scope in map(set, feature.scopes)]
+        if max(sizes) > 1 and (not values.size or (values.size == sum(sizes) and np.ptp(values) == 0)):
+            scope = [design.variables[name] for name in feature.scopes[0]]
+            states = "; ".join(f"{v.name!r} has the states {', '.join(map(repr, v.states[:8]))}" for v in scope)
+            warn_caller(
+                f"The feature {feature.name!r} is the same for all states, so that no data tell its weight: {states}. "
+                "Compare with these in its function, or leave it out.",
+                ConstantFeature,
+            )
 
 
 def _network_logs(model: MarkovNetwork, design: Design) -> Floats:
