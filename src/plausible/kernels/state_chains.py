@@ -9,51 +9,31 @@ are made again in logarithms by the callers of these kernels.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.base.arrays import Codes, Flags, Floats
+from plausible.kernels.few_states import FEW, FewStates, few_backward, few_forward, few_states
 from plausible.kernels.jit import inlined_kernel, kernel, twin_of
 from plausible.kernels.label_chains import log_sum
+from plausible.kernels.state_records import (
+    LARGEST_GROWTH,
+    SURE,
+    THIN,
+    UNLIKELY,
+    Messages,
+    Span,
+    StateChains,
+    is_thin,
+)
 
 #: Logarithms of likelihoods below this one, beside the largest of their row, are raised to it.
 LEAST_LOG = -667.0
-#: Where every transition is at least so probable nothing that vanishes matters; a step as improbable is risky.
-_SURE, _UNLIKELY = 1e-100, 1e-150
-#: Beliefs below this one are looked after: what they may grow to is bounded by a message from the right.
-_THIN, _LARGEST_GROWTH = 1e-150, 1e100
-
-#: The first of some steps, and the one after the last of them.
-Span = tuple[int, int]
-
-
-class StateChains(NamedTuple):
-    """Sequences of hidden states with what is observed; numbers may be logarithms, where a kernel says so."""
-
-    starts: Ints  # where sequences begin, and where the last one ends
-    initial: Floats  # (K,)
-    transitions: Floats  # (matrices, K, K): state before, state
-    matrix_of: Codes  # which matrix leads to each step; empty where there is one
-    weights: Floats  # (rows, K): likelihoods of states
-    row_of: Codes  # the row of each step
-
-
-class Messages(NamedTuple):
-    """What the way back goes on with, and what it adds to."""
-
-    sizes: Floats  # p(o_t | o_1 ... o_{t-1}) of each step, but for the scale of its row
-    backward: Floats  # (K,)
-    onward: Floats  # (K,)
-    beliefs: Floats  # (K,)
-    sums: Floats  # (places, K)
-    places: Codes  # of each step
-    outer: Floats  # (matrices, K, K): of pairs of states, empty where nobody asks for these
 
 
 # --- one step: arrays go with the places in them, as making a view of each row would take longer than the work. Four
 # states before are taken at a time, so that a row is read and written a quarter as often. `width` is the number of
-# states, which callers write down where it is small: loops of known length take half the time. ---
+# states. Chains of few states have steps of their own. ---
 
 
 @inlined_kernel
@@ -79,12 +59,27 @@ def _come_at_once(before: Floats, earlier: int, matrices: Floats, number: int, r
 
 
 @inlined_kernel
+def _total(rows: Floats, t: int, width: int) -> float:
+    """Added in fours: one after the other, each sum would wait for the one before."""
+    total, whole = 0.0, width // 4 * 4
+    for j in range(0, whole, 4):
+        total += (rows[t, j] + rows[t, j + 1]) + (rows[t, j + 2] + rows[t, j + 3])
+    for j in range(whole, width):
+        total += rows[t, j]
+    return total
+
+
+@twin_of(_total)
+def _total_at_once(rows: Floats, t: int, _width: int) -> float:
+    return float(rows[t].sum())
+
+
+@inlined_kernel
 def _weigh(rows: Floats, t: int, weights: Floats, place: int, width: int) -> float:
     """Multiply by the weights and divide by the sum, which is told."""
-    size = 0.0
     for j in range(width):
         rows[t, j] *= weights[place, j]
-        size += rows[t, j]
+    size = _total(rows, t, width)
     factor = 1.0 / size if size > 0.0 else 0.0
     for j in range(width):
         rows[t, j] *= factor
@@ -101,41 +96,55 @@ def _weigh_at_once(rows: Floats, t: int, weights: Floats, place: int, _width: in
 
 
 @inlined_kernel
-def _share(forward: Floats, t: int, backward: Floats, beliefs: Floats, sums: Floats, place: int, width: int) -> None:
-    """Make both messages the beliefs of a step, which are added; the message from the right is scaled with them."""
-    size = 0.0
+def _meet(forward: Floats, t: int, backward: Floats, beliefs: Floats, width: int) -> float:
+    """The product of both messages, and one over its sum, which is nearly one."""
     for j in range(width):
-        beliefs[j] = forward[t, j] * backward[j]
-        size += beliefs[j]
-    factor = 1.0 / size
-    for j in range(width):
-        beliefs[j] *= factor
-        backward[j] *= factor
-        sums[place, j] += beliefs[j]
+        beliefs[0, j] = forward[t, j] * backward[j]
+    return 1.0 / _total(beliefs, 0, width)
 
 
-@twin_of(_share)
-def _share_at_once(
-    forward: Floats, t: int, backward: Floats, beliefs: Floats, sums: Floats, place: int, _width: int
-) -> None:
-    np.multiply(forward[t], backward, out=beliefs)
-    size = float(beliefs.sum())
-    beliefs *= 1.0 / size
-    backward *= 1.0 / size
-    sums[place] += beliefs
+@twin_of(_meet)
+def _meet_at_once(forward: Floats, t: int, backward: Floats, beliefs: Floats, _width: int) -> float:
+    np.multiply(forward[t], backward, out=beliefs[0])
+    return 1.0 / float(beliefs.sum())
+
+
+@inlined_kernel
+def _add_beliefs(beliefs: Floats, factor: float, sums: Floats, place: int, width: int) -> None:
+    for j in range(width):
+        beliefs[0, j] *= factor
+        sums[place, j] += beliefs[0, j]
+
+
+@twin_of(_add_beliefs)
+def _add_beliefs_at_once(beliefs: Floats, factor: float, sums: Floats, place: int, _width: int) -> None:
+    beliefs *= factor
+    sums[place] += beliefs[0]
+
+
+@inlined_kernel
+def _put_beliefs(beliefs: Floats, factor: float, rows: Floats, t: int, width: int) -> None:
+    for j in range(width):
+        beliefs[0, j] *= factor
+        rows[t, j] = beliefs[0, j]
+
+
+@twin_of(_put_beliefs)
+def _put_beliefs_at_once(beliefs: Floats, factor: float, rows: Floats, t: int, _width: int) -> None:
+    beliefs *= factor
+    rows[t] = beliefs[0]
 
 
 @inlined_kernel
 def _onward(weights: Floats, place: int, backward: Floats, size: float, onward: Floats, width: int) -> None:
     factor = 1.0 / size
     for j in range(width):
-        onward[j] = weights[place, j] * backward[j] * factor
+        onward[j] = weights[place, j] * factor * backward[j]
 
 
 @twin_of(_onward)
 def _onward_at_once(weights: Floats, place: int, backward: Floats, size: float, onward: Floats, _width: int) -> None:
-    np.multiply(weights[place], backward, out=onward)
-    onward *= 1.0 / size
+    np.multiply(weights[place] * (1.0 / size), backward, out=onward)
 
 
 @inlined_kernel
@@ -161,30 +170,19 @@ def _go_back_at_once(onward: Floats, flipped: Floats, number: int, backward: Flo
 
 
 @inlined_kernel
-def _add_pairs(onward: Floats, forward: Floats, t: int, outer: Floats, number: int, width: int) -> None:
+def _add_pairs(onward: Floats, factor: float, forward: Floats, t: int, outer: Floats, number: int, width: int) -> None:
     """What the pairs of both steps' states add up to, but for the transitions."""
     for j in range(width):
-        share = onward[j]
+        share = onward[j] * factor
         for i in range(width):
             outer[number, j, i] += share * forward[t, i]
 
 
 @twin_of(_add_pairs)
-def _add_pairs_at_once(onward: Floats, forward: Floats, t: int, outer: Floats, number: int, _width: int) -> None:
-    outer[number] += onward[:, None] * forward[t]
-
-
-@kernel
-def _is_thin(row: Floats, weights: Floats, before: Floats, matrix: Floats) -> bool:
-    """Whether a number of a normalised row is so small that it, or what comes of it, may vanish."""
-    for j in range(len(row)):
-        if 0.0 < row[j] < _THIN:
-            return True
-        if row[j] == 0.0 and weights[j] > 0.0:
-            for i in range(len(before)):
-                if before[i] > 0.0 and matrix[i, j] > 0.0:
-                    return True
-    return False
+def _add_pairs_at_once(
+    onward: Floats, factor: float, forward: Floats, t: int, outer: Floats, number: int, _width: int
+) -> None:
+    outer[number] += (onward * factor)[:, None] * forward[t]
 
 
 @kernel
@@ -228,19 +226,12 @@ def _least_positive(numbers: Floats) -> float:
     return least
 
 
-@inlined_kernel
+@kernel
 def _forward(
-    chains: StateChains,
-    span: Span,
-    is_sure: bool,
-    marks: Floats,
-    mark: int,
-    sizes: Floats,
-    forward: Floats,
-    width: int,
+    chains: StateChains, span: Span, is_sure: bool, marks: Floats, mark: int, sizes: Floats, forward: Floats
 ) -> int:
     first, last = span
-    state, has_one = 0, len(chains.matrix_of) == 0
+    state, has_one, width = 0, len(chains.matrix_of) == 0, len(chains.initial)
     for t in range(first, last):
         number, row, here = 0 if has_one else chains.matrix_of[t], chains.row_of[t], t - first
         if here:
@@ -250,19 +241,25 @@ def _forward(
         else:
             forward[0] = chains.initial
         sizes[t] = _weigh(forward, here, chains.weights, row, width)
-        if not sizes[t] > _UNLIKELY:
+        if not sizes[t] > UNLIKELY:
             state = 2
             break
-        if not is_sure and state == 0:
-            before = forward[here - 1] if here else marks[mark] if mark >= 0 else chains.initial[:0]
-            if _is_thin(forward[here], chains.weights[row], before, chains.transitions[number]):
-                state = 1
+        if not is_sure and state == 0 and is_thin(chains, t, forward, here, marks, mark):
+            state = 1
     return state
 
 
-@kernel
+@inlined_kernel
 def _pass_forward(
-    chains: StateChains, first: int, last: int, is_sure: bool, marks: Floats, mark: int, sizes: Floats, forward: Floats
+    chains: StateChains,
+    few: FewStates,
+    first: int,
+    last: int,
+    is_sure: bool,
+    marks: Floats,
+    mark: int,
+    sizes: Floats,
+    forward: Floats,
 ) -> int:
     """Beliefs of steps from the first up to the last given what is observed up to each.
 
@@ -270,14 +267,9 @@ def _pass_forward(
     probability of each step given those before, but for the scale of its row. Tells 0 where all is well, 1 where a
     number has become thin, 2 where a step is too unlikely.
     """
-    width, span = len(chains.initial), (first, last)
-    if width == 2:
-        return _forward(chains, span, is_sure, marks, mark, sizes, forward, 2)
-    if width == 3:
-        return _forward(chains, span, is_sure, marks, mark, sizes, forward, 3)
-    if width == 4:
-        return _forward(chains, span, is_sure, marks, mark, sizes, forward, 4)
-    return _forward(chains, span, is_sure, marks, mark, sizes, forward, width)
+    if len(chains.initial) <= FEW:
+        return few_forward(chains, few, (first, last), is_sure, marks, mark, sizes, forward)
+    return _forward(chains, (first, last), is_sure, marks, mark, sizes, forward)
 
 
 @kernel(steps=lambda chains, first, last, *_: (chains.starts[last] - chains.starts[first]) * chains.initial.size)
@@ -286,12 +278,12 @@ def filter_states(chains: StateChains, first: int, last: int, beliefs: Floats, s
 
     `sizes` gets p(o_t | o_1 ... o_{t-1}) of each step, but for the scale of its row.
     """
-    is_sure = _least_transition(chains.transitions) >= _SURE
-    is_rough = _least_positive(chains.transitions) < _THIN
-    nothing = np.empty((0, len(chains.initial)))
+    is_sure = _least_transition(chains.transitions) >= SURE
+    is_rough = _least_positive(chains.transitions) < THIN
+    few, nothing = few_states(chains.initial, chains.transitions, 0.0), np.empty((1, len(chains.initial)))
     for sequence in range(first, last):
         begin, end = chains.starts[sequence], chains.starts[sequence + 1]
-        state = _pass_forward(chains, begin, end, is_sure, nothing, -1, sizes, beliefs[begin:end])
+        state = _pass_forward(chains, few, begin, end, is_sure, nothing, -1, sizes, beliefs[begin:end])
         is_risky[sequence] = state > 0 or is_rough
 
 
@@ -304,41 +296,50 @@ def _may_grow(chains: StateChains, begin: int, end: int, flipped: Floats, sizes:
         _onward(chains.weights, chains.row_of[t], backward, sizes[t], onward, num_states)
         number = chains.matrix_of[t] if len(chains.matrix_of) else 0
         _go_back(onward, flipped, number, backward, num_states)
-        if not backward.max() < _LARGEST_GROWTH:
+        if not backward.max() < LARGEST_GROWTH:
             return True
     return False
 
 
-@inlined_kernel
+@kernel
 def _backward(
-    chains: StateChains, span: Span, is_end: bool, flipped: Floats, forward: Floats, messages: Messages, width: int
+    chains: StateChains, span: Span, is_end: bool, flipped: Floats, forward: Floats, messages: Messages
 ) -> None:
     first, last = span
-    backward, onward, has_pairs = messages.backward, messages.onward, len(messages.outer) > 0
+    width = len(chains.initial)
+    backward, onward, beliefs = messages.backward[0], messages.onward, messages.beliefs
+    has_pairs, is_apart = len(messages.outer) > 0, len(messages.places) > 0
     for t in range(last - 1, first - 1, -1):
-        if t < last - 1 or not is_end:
+        is_last, number = is_end and t == last - 1, 0
+        if not is_last:
             number = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0
             _onward(chains.weights, chains.row_of[t + 1], backward, messages.sizes[t + 1], onward, width)
             _go_back(onward, flipped, number, backward, width)
-            if has_pairs:
-                _add_pairs(onward, forward, t - first, messages.outer, number, width)
-        _share(forward, t - first, backward, messages.beliefs, messages.sums, messages.places[t], width)
+        factor = _meet(forward, t - first, backward, beliefs, width)
+        if has_pairs and not is_last:
+            _add_pairs(onward, factor, forward, t - first, messages.outer, number, width)
+        if is_apart:
+            _add_beliefs(beliefs, factor, messages.sums, messages.places[t], width)
+        else:
+            _put_beliefs(beliefs, factor, forward, t - first, width)
 
 
-@kernel
+@inlined_kernel
 def _pass_backward(
-    chains: StateChains, first: int, last: int, is_end: bool, flipped: Floats, forward: Floats, messages: Messages
+    chains: StateChains,
+    few: FewStates,
+    first: int,
+    last: int,
+    is_end: bool,
+    flipped: Floats,
+    forward: Floats,
+    messages: Messages,
 ) -> None:
     """Beliefs of steps from the last down to the first given all observations; `is_end`: nothing comes after these."""
-    width, span = len(chains.initial), (first, last)
-    if width == 2:
-        _backward(chains, span, is_end, flipped, forward, messages, 2)
-    elif width == 3:
-        _backward(chains, span, is_end, flipped, forward, messages, 3)
-    elif width == 4:
-        _backward(chains, span, is_end, flipped, forward, messages, 4)
+    if len(chains.initial) <= FEW:
+        few_backward(chains, few, (first, last), is_end, forward, messages)
     else:
-        _backward(chains, span, is_end, flipped, forward, messages, width)
+        _backward(chains, (first, last), is_end, flipped, forward, messages)
 
 
 @kernel(steps=lambda chains, first, last, *_: 4 * (chains.starts[last] - chains.starts[first]) * chains.initial.size)
@@ -358,43 +359,48 @@ def sum_states(
 
     `sums[places[t]]` is added P(state at t | o), `firsts` that of first steps, `pairs[m]` the expected number of each
     transition by matrix m, if it has room for any; sequences that are risky add nothing. Messages are kept for `block`
-    steps: of longer sequences they are made twice, from what is kept of each block.
+    steps: of longer sequences they are made twice, from what is kept of each block. Without `places` each step has its
+    own row of sums, which keeps its message until then and need not begin with zeros; blocks are whole sequences.
     """
     num_states, longest = len(chains.initial), 0
     for sequence in range(first, last):
         longest = max(longest, chains.starts[sequence + 1] - chains.starts[sequence])
-    is_sure = _least_transition(chains.transitions) >= _SURE
-    is_rough = _least_positive(chains.transitions) < _THIN
+    is_sure = _least_transition(chains.transitions) >= SURE
+    is_rough = _least_positive(chains.transitions) < THIN
     flipped, outer = np.empty_like(chains.transitions), np.zeros(pairs.shape)
     for number in range(len(flipped)):
         flipped[number] = chains.transitions[number].T
-    forward = np.empty((min(block, longest), num_states))
-    marks = np.empty((longest // block + 1, num_states))
-    backward, onward, beliefs = np.empty(num_states), np.empty(num_states), np.empty(num_states)
+    is_apart = len(places) > 0
+    forward = np.empty((min(block, longest) if is_apart else 0, num_states))
+    marks, few = np.empty((longest // block + 1, num_states)), few_states(chains.initial, chains.transitions, 0.0)
+    backward, onward, beliefs = np.empty((1, num_states)), np.empty(num_states), np.empty((1, num_states))
     messages = Messages(sizes, backward, onward, beliefs, sums, places, outer)
     for sequence in range(first, last):
         begin, end = chains.starts[sequence], chains.starts[sequence + 1]
         state, mark = int(is_rough), -1
+        rows = forward if is_apart else sums[begin:end]
         for start in range(begin, end, block):
             stop = min(start + block, end)
-            state = max(state, _pass_forward(chains, start, stop, is_sure, marks, mark, sizes, forward))
+            state = max(state, _pass_forward(chains, few, start, stop, is_sure, marks, mark, sizes, rows))
             if state == 2:
                 break
             mark += 1
-            marks[mark] = forward[stop - start - 1]
+            if stop < end:
+                marks[mark] = rows[stop - start - 1]
         is_risky[sequence] = state == 2 or (state == 1 and _may_grow(chains, begin, end, flipped, sizes))
         if is_risky[sequence]:
             continue
-        backward[:] = 1.0
+        for state in range(num_states):
+            backward[0, state] = 1.0
         num_blocks = (end - begin + block - 1) // block
         for number in range(num_blocks - 1, -1, -1):
             start = begin + number * block
             stop = min(start + block, end)
             if number < num_blocks - 1:
-                _pass_forward(chains, start, stop, True, marks, number - 1, sizes, forward)
-            _pass_backward(chains, start, stop, stop == end, flipped, forward, messages)
-        if begin < end:
-            firsts += beliefs
+                _pass_forward(chains, few, start, stop, True, marks, number - 1, sizes, rows)
+            _pass_backward(chains, few, start, stop, stop == end, flipped, rows, messages)
+        for state in range(num_states if begin < end else 0):
+            firsts[state] += beliefs[0, state]
     for number in range(len(outer)):
         pairs[number] += outer[number].T * chains.transitions[number]
 

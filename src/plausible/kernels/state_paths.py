@@ -1,4 +1,4 @@
-"""Paths of hidden states: the best ones, and draws of paths from what is known and from the start."""
+"""Paths of hidden states: the best ones among many states, and draws of paths from what is known and from the start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from plausible.base.arrays import Codes, Floats
 from plausible.kernels.jit import inlined_kernel, kernel, twin_of
-from plausible.kernels.state_chains import Span, StateChains
+from plausible.kernels.state_records import StateChains
 
 #: Logarithms of best paths are brought back to zero after so many steps.
 _LIFTED = 16
@@ -96,9 +96,10 @@ def _first_above_at_once(reached: Floats, t: int, flipped: Floats, number: int, 
     return int(np.argmax(is_above)) if is_above.any() else len(is_above)
 
 
-@inlined_kernel
-def _best_forward(chains: StateChains, span: Span, marks: Floats, mark: int, reached: Floats, width: int) -> float:
-    first, last = span
+@kernel
+def _pass_best(chains: StateChains, first: int, last: int, marks: Floats, mark: int, reached: Floats) -> float:
+    """The greatest weight of a path to each state of each step, less what lifts took off, which is told."""
+    width = len(chains.initial)
     offset, has_one = 0.0, len(chains.matrix_of) == 0
     for t in range(first, last):
         number, here = 0 if has_one else chains.matrix_of[t], t - first
@@ -117,19 +118,6 @@ def _best_forward(chains: StateChains, span: Span, marks: Floats, mark: int, rea
             reached[here] -= top
             offset += top
     return offset
-
-
-@kernel
-def _pass_best(chains: StateChains, first: int, last: int, marks: Floats, mark: int, reached: Floats) -> float:
-    """The greatest weight of a path to each state of each step, less what lifts took off, which is told."""
-    width, span = len(chains.initial), (first, last)
-    if width == 2:
-        return _best_forward(chains, span, marks, mark, reached, 2)
-    if width == 3:
-        return _best_forward(chains, span, marks, mark, reached, 3)
-    if width == 4:
-        return _best_forward(chains, span, marks, mark, reached, 4)
-    return _best_forward(chains, span, marks, mark, reached, width)
 
 
 @kernel

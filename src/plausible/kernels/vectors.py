@@ -172,3 +172,24 @@ def log_quotients(values: Floats, log_totals: Floats, log_scale: float) -> None:
 @twin_of(log_quotients)
 def _log_quotients(values: Floats, log_totals: Floats, log_scale: float) -> None:
     values[:] = np.where(log_totals > -np.inf, np.log(values) - log_totals - log_scale, -np.inf)
+
+
+@kernel
+def subtract_squares(rows: Floats, centers: Floats, factors: Floats, constants: Floats, answers: Floats) -> None:
+    """constants[k] - Σ_d ((rows[t, d] - centers[d, k]) factors[d, k])², for all t and k."""
+    for t in range(len(rows)):
+        for k in range(len(constants)):
+            answers[t, k] = constants[k]
+        for d in range(rows.shape[1]):
+            number = rows[t, d]
+            for k in range(len(constants)):
+                distance = (number - centers[d, k]) * factors[d, k]
+                answers[t, k] -= distance * distance
+
+
+@twin_of(subtract_squares)
+def _subtract_squares(rows: Floats, centers: Floats, factors: Floats, constants: Floats, answers: Floats) -> None:
+    answers[:] = constants
+    for d in range(rows.shape[1]):
+        distances = (rows[:, d, None] - centers[d]) * factors[d]
+        answers -= distances * distances

@@ -14,6 +14,7 @@ from plausible.base.arrays import Codes, Flags, Floats, Positions
 from plausible.cpds import CPD, ConditionalGaussianCPD
 from plausible.data.sequences import Sequences
 from plausible.errors import InvalidModel, NotSupported, counted
+from plausible.kernels.vectors import subtract_squares
 from plausible.models.sequences.emissions import (
     OBSERVATION,
     Emission,
@@ -382,29 +383,18 @@ def _log_known(numbers: Floats, means: Floats, covariances: Floats) -> Floats:
     lower = np.linalg.cholesky(covariances)
     constants = -np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1) - 0.5 * size * _LOG_TWO_PI
     inverse = np.linalg.inv(lower)
+    if is_diagonal:
+        factors = np.ascontiguousarray(np.diagonal(inverse, axis1=1, axis2=2).T * math.sqrt(0.5))
+        subtract_squares(np.ascontiguousarray(numbers), np.ascontiguousarray(means.T), factors, constants, logs)
+        return logs
     for start in range(0, len(numbers), _BLOCK):
         block, rows = logs[start : start + _BLOCK], numbers[start : start + _BLOCK]
-        if is_diagonal:
-            _add_squares(rows, means, np.diagonal(inverse, axis1=1, axis2=2), block)
-        else:
-            for state in range(len(means)):
-                white = (rows - means[state]) @ inverse[state].T
-                block[:, state] = np.einsum("ij,ij->i", white, white)
+        for state in range(len(means)):
+            white = (rows - means[state]) @ inverse[state].T
+            block[:, state] = np.einsum("ij,ij->i", white, white)
         block *= -0.5
         block += constants
     return logs
-
-
-def _add_squares(rows: Floats, means: Floats, scales: Floats, block: Floats) -> None:
-    """Σ_d ((x_d - μ_kd) / σ_kd)² of each row and state, worked out state by state: rows are many, states few."""
-    total = np.zeros((len(means), len(rows)))
-    for column in range(rows.shape[1]):
-        distance = rows[:, column] - means[:, column, None]
-        distance *= scales[:, column, None]
-        with np.errstate(over="ignore"):  # beyond all numbers a density is zero
-            np.multiply(distance, distance, out=distance)
-        total += distance
-    block[:] = total.T
 
 
 # --- draws and forecasts ---

@@ -14,8 +14,8 @@ from plausible.base.options import check_number, generator_of, read_count
 from plausible.base.pictured import picture_by
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.kernels.state_chains import StateChains
 from plausible.kernels.state_paths import walk_states
+from plausible.kernels.state_records import StateChains
 from plausible.models.sequences import state_inference
 from plausible.models.sequences.emissions import OBSERVATION, Emission, ObservedRows, combined, soft_rows
 from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible

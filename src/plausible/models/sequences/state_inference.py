@@ -11,14 +11,19 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.base.tolerances import SCORE_NOISE
+from plausible.kernels.few_paths import best_few_states
+from plausible.kernels.few_states import FEW
 from plausible.kernels.label_chains import best_chains
-from plausible.kernels.state_chains import StateChains, filter_states, lift, sum_log_states, sum_states
+from plausible.kernels.state_chains import filter_states, lift, sum_log_states, sum_states
 from plausible.kernels.state_paths import best_states, draw_states
+from plausible.kernels.state_records import StateChains
 
 #: Messages are kept for all steps up to so many numbers, else for blocks of steps.
 _MOST_KEPT = 1 << 22
 #: Rows that are worked on at once.
 _BLOCK = 1 << 12
+#: Of steps that have a row of sums each.
+_NO_PLACES: Codes = np.zeros(0, dtype=np.int32)
 #: Paths whose logarithms differ by no more are ties.
 _TIE = 100 * SCORE_NOISE
 
@@ -121,29 +126,35 @@ def filtered(chains: HiddenChains) -> StateBeliefs:
 
 def smoothed(chains: HiddenChains) -> StateBeliefs:
     """Beliefs given all that is observed."""
-    found = _summed(chains, np.arange(chains.num_steps, dtype=np.int32), chains.num_steps, has_pairs=False)
+    found = _summed(chains, _NO_PLACES, chains.num_steps, has_pairs=False)
     return StateBeliefs(found.rows, found.step_logs)
 
 
 def expected(chains: HiddenChains, num_rows: int) -> StateSums:
     """Expected counts given all that is observed, states by the observation that they were seen with."""
-    return _summed(chains, chains.row_of, num_rows, has_pairs=True)
+    is_each = num_rows == chains.num_steps and bool((np.diff(chains.row_of) == 1).all())
+    return _summed(chains, _NO_PLACES if is_each else chains.row_of, num_rows, has_pairs=True)
 
 
 def _summed(chains: HiddenChains, places: Codes, num_places: int, *, has_pairs: bool) -> StateSums:
     program, scales = chains.scaled()
     num_states, num_sequences = chains.num_states, chains.num_sequences
-    sums, firsts = np.zeros((num_places, num_states)), np.zeros(num_states)
+    is_apart = len(places) > 0 or num_places != chains.num_steps
+    sums = np.zeros((num_places, num_states)) if is_apart else np.empty((num_places, num_states))
+    firsts = np.zeros(num_states)
     pairs = np.zeros(chains.transitions.shape if has_pairs else (0, num_states, num_states))
     sizes = np.empty(chains.num_steps)
     is_risky = np.zeros(num_sequences, dtype=bool)
-    block = block_of(chains)
+    block = block_of(chains) if is_apart else max(1, chains.num_steps)
     sum_states(program, 0, num_sequences, block, places, sizes, sums, firsts, pairs, is_risky)
     step_logs = _logs(sizes, scales, chains.row_of, is_risky, chains.starts)
     if is_risky.any():
         some, steps = chains.some(is_risky)
         logs = _in_logs(some)
-        np.add.at(sums, places[steps], logs.smoothed)
+        if is_apart:
+            np.add.at(sums, places[steps], logs.smoothed)
+        else:
+            sums[steps] = logs.smoothed
         firsts += logs.firsts
         if has_pairs:
             pairs += logs.pairs
@@ -161,7 +172,9 @@ def _logs(sizes: Floats, scales: Floats, row_of: Codes, is_risky: Flags, starts:
     """The logarithms of the steps' probabilities; those of risky sequences are made elsewhere."""
     if is_risky.any():
         sizes[np.repeat(is_risky, np.diff(starts))] = 1.0
-    return np.asarray(np.log(sizes) + scales[row_of])
+    logs = scales[row_of]
+    logs += np.log(sizes)
+    return logs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,7 +217,10 @@ def pairwise(chains: HiddenChains) -> Floats:
 def best_path(chains: HiddenChains) -> tuple[Codes, Floats]:
     """The most probable path of each sequence, and its logarithm together with the observations; -inf: impossible."""
     path, values = np.zeros(chains.num_steps, dtype=np.int32), np.empty(chains.num_sequences)
-    best_states(chains.logs(), 0, chains.num_sequences, block_of(chains), _TIE, path, values)
+    if chains.num_states <= FEW:
+        best_few_states(chains.logs(), 0, chains.num_sequences, _TIE, path, values)
+    else:
+        best_states(chains.logs(), 0, chains.num_sequences, block_of(chains), _TIE, path, values)
     return path, values
 
 

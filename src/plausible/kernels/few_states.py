@@ -1,0 +1,153 @@
+"""Chains of at most four hidden states: messages stay in registers, where rows of an array would go through memory.
+
+Fewer states are filled up to four with states that nothing leads to.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.kernels.jit import inlined_kernel, kernel
+from plausible.kernels.state_records import UNLIKELY, Messages, Span, StateChains, is_thin
+
+#: So many states are few.
+FEW = 4
+Four = tuple[float, float, float, float]
+
+
+class FewStates(NamedTuple):
+    """Four states, some of which may be there to fill up."""
+
+    initial: Floats  # (1, 4)
+    transitions: Floats  # (matrices, 4, 4): state before, state
+    flipped: Floats  # (matrices, 4, 4): state, state before
+
+
+@kernel
+def few_states(initial: Floats, transitions: Floats, nothing: float) -> FewStates:
+    """The states of a chain, and `nothing` where they are fewer than four; of more states none."""
+    width, shape = len(initial), (len(transitions), FEW, FEW)
+    few = FewStates(np.full((1, FEW), nothing), np.full(shape, nothing), np.full(shape, nothing))
+    if width <= FEW:
+        few.initial[0, :width] = initial
+        for number in range(len(transitions)):
+            few.transitions[number, :width, :width] = transitions[number]
+            few.flipped[number, :width, :width] = transitions[number].T
+    return few
+
+
+@inlined_kernel
+def read_four(rows: Floats, t: int, width: int) -> Four:
+    second = rows[t, 1] if width > 1 else 0.0
+    third = rows[t, 2] if width > 2 else 0.0
+    fourth = rows[t, 3] if width > 3 else 0.0
+    return rows[t, 0], second, third, fourth
+
+
+@inlined_kernel
+def _write(numbers: Four, rows: Floats, t: int, width: int) -> None:
+    rows[t, 0] = numbers[0]
+    if width > 1:
+        rows[t, 1] = numbers[1]
+    if width > 2:
+        rows[t, 2] = numbers[2]
+    if width > 3:
+        rows[t, 3] = numbers[3]
+
+
+@inlined_kernel
+def _times(one: Four, two: Four, factor: float) -> Four:
+    return (
+        one[0] * (two[0] * factor),
+        one[1] * (two[1] * factor),
+        one[2] * (two[2] * factor),
+        one[3] * (two[3] * factor),
+    )
+
+
+@inlined_kernel
+def _through(before: Four, m: Floats, number: int) -> Four:
+    """Σ_i before[i] matrix[i, j]."""
+    a, b, c, d = before
+    return (
+        (a * m[number, 0, 0] + b * m[number, 1, 0]) + (c * m[number, 2, 0] + d * m[number, 3, 0]),
+        (a * m[number, 0, 1] + b * m[number, 1, 1]) + (c * m[number, 2, 1] + d * m[number, 3, 1]),
+        (a * m[number, 0, 2] + b * m[number, 1, 2]) + (c * m[number, 2, 2] + d * m[number, 3, 2]),
+        (a * m[number, 0, 3] + b * m[number, 1, 3]) + (c * m[number, 2, 3] + d * m[number, 3, 3]),
+    )
+
+
+@inlined_kernel
+def _add(numbers: Four, rows: Floats, t: int, width: int) -> None:
+    a, b, c, d = read_four(rows, t, width)
+    _write((a + numbers[0], b + numbers[1], c + numbers[2], d + numbers[3]), rows, t, width)
+
+
+@inlined_kernel
+def _add_pairs(onward: Four, factor: float, rows: Floats, t: int, outer: Floats, number: int) -> None:
+    """What the pairs of both steps' states add up to, but for the transitions."""
+    for i in range(rows.shape[1]):
+        share = rows[t, i] * factor
+        for j in range(rows.shape[1]):
+            outer[number, j, i] += onward[j] * share
+
+
+@inlined_kernel
+def few_forward(
+    chains: StateChains,
+    few: FewStates,
+    span: Span,
+    is_sure: bool,
+    marks: Floats,
+    mark: int,
+    sizes: Floats,
+    forward: Floats,
+) -> int:
+    """What `state_chains` passes forward; the numbers of a step are divided by their sum on the way to the next."""
+    width, factor, state, has_one = len(chains.initial), 1.0, 0, len(chains.matrix_of) == 0
+    now = read_four(marks, mark, width) if mark >= 0 else (0.0, 0.0, 0.0, 0.0)
+    for t in range(span[0], span[1]):
+        row, here, number = chains.row_of[t], t - span[0], 0 if has_one else chains.matrix_of[t]
+        came = _through(now, few.transitions, number) if here or mark >= 0 else read_four(few.initial, 0, FEW)
+        now = _times(came, read_four(chains.weights, row, width), factor)
+        size = (now[0] + now[1]) + (now[2] + now[3])
+        sizes[t] = size
+        if not size > UNLIKELY:
+            state = 2
+            break
+        factor = 1.0 / size
+        _write((now[0] * factor, now[1] * factor, now[2] * factor, now[3] * factor), forward, here, width)
+        if not is_sure and state == 0 and is_thin(chains, t, forward, here, marks, mark):
+            state = 1
+    return state
+
+
+@inlined_kernel
+def few_backward(
+    chains: StateChains, few: FewStates, span: Span, is_end: bool, forward: Floats, messages: Messages
+) -> None:
+    """What `state_chains` passes backward."""
+    width, number = len(chains.initial), 0
+    has_one, has_pairs, is_apart = len(chains.matrix_of) == 0, len(messages.outer) > 0, len(messages.places) > 0
+    onward = beliefs = message = read_four(messages.backward, 0, width)
+    for t in range(span[1] - 1, span[0] - 1, -1):
+        here, is_last = t - span[0], is_end and t == span[1] - 1
+        if not is_last:
+            number = 0 if has_one else chains.matrix_of[t + 1]
+            weights = read_four(chains.weights, chains.row_of[t + 1], width)
+            onward = _times(message, weights, 1.0 / messages.sizes[t + 1])
+            message = _through(onward, few.flipped, number)
+        beliefs = _times(message, read_four(forward, here, width), 1.0)
+        factor = 1.0 / ((beliefs[0] + beliefs[1]) + (beliefs[2] + beliefs[3]))
+        if has_pairs and not is_last:
+            _add_pairs(onward, factor, forward, here, messages.outer, number)
+        beliefs = (beliefs[0] * factor, beliefs[1] * factor, beliefs[2] * factor, beliefs[3] * factor)
+        if is_apart:
+            _add(beliefs, messages.sums, messages.places[t], width)
+        else:
+            _write(beliefs, forward, here, width)
+    _write(message, messages.backward, 0, width)
+    _write(beliefs, messages.beliefs, 0, width)
