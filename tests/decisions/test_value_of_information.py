@@ -248,6 +248,11 @@ def test_a_test_that_the_decision_sees_is_told_with_what_it_is_worth():
         "drill already sees seismic, and that is worth 5.25: expected utility 16.75 instead of 11.5 without it.\n"
         "Seeing it once more is worth 0."
     )
+    assert str(oil.value_of_information("seismic", "drill", cost=2)) == (
+        "drill already sees seismic, and that is worth 5.25: expected utility 16.75 instead of 11.5 without it.\n"
+        "At a cost of 2 it pays: net 3.25.\n"
+        "Seeing it once more is worth 0."
+    )
     useless = surveyed().with_chance(pb.TableCPD("far", [0.3, 0.7])).with_information({"F": ["far"]})
     assert "is worth 0: expected utility 2 also without it." in str(useless.value_of_information("far"))
 

@@ -146,7 +146,6 @@ class ValueOfInformation(Result):
         # Whether the decision sees all of it anyway, and later ones gain nothing.
         is_nothing_new = not value and already is not None and already.variables == self.variables
         if is_nothing_new and already is not None:
-            lines.append(f"Seeing {_it(self.variables)} once more is worth 0.")
             value = already.value
         else:
             what = f"{', '.join(self.variables) or 'nothing more'} at {self.decision}"
@@ -155,6 +154,8 @@ class ValueOfInformation(Result):
         if self.cost:
             verdict = "it pays" if value > self.cost else "it does not pay"
             lines.append(f"At a cost of {format_number(self.cost)} {verdict}: net {format_number(value - self.cost)}.")
+        if is_nothing_new:
+            lines.append(f"Seeing {_it(self.variables)} once more is worth 0.")
         if not self.is_exact:
             lines.append(NOT_PROVED)
         nothing = [] if is_nothing_new else ["No action changes."]
