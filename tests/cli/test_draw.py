@@ -63,10 +63,10 @@ def test_what_makes_no_sense_is_refused(plausible):
     ids=lambda words: " ".join(words[:3]) if isinstance(words, tuple) else "",
 )
 def test_answers_are_drawn_into_a_file_too(plausible, tmp_path, words, drawn):
-    """What is printed is the same as without; JSON as well."""
+    """What is printed is the same as without; JSON as well. That there is a file is said on standard error."""
     file = tmp_path / "chart.svg"
-    code, told, _ = plausible(*words, str(file))
-    assert code == 0
+    code, told, said = plausible(*words, str(file))
+    assert (code, said.splitlines()[-1]) == (0, f"{file}: drawn")
     assert drawn in html.unescape(file.read_text(encoding="utf-8"))
     assert told == plausible(*words[:-1])[1]
 
@@ -85,7 +85,7 @@ def test_what_was_learned_is_drawn(plausible, tmp_path):
         (("--hidden-states", "2"), "HMM fit"),
     ]:
         code, _, said = plausible("learn", rows, "-o", net, "--plot", file, *options)
-        assert (code, said) == (0, ""), options
+        assert (code, said) == (0, f"{file}: drawn\n"), options
         assert drawn in Path(file).read_text(encoding="utf-8"), options
     code, told, _ = plausible("draw", net, "-o", "-")
     assert (code, "At first:" in told) == (0, True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from plausible.cli.output import print_line
 from plausible.plotting import axes
 
 
@@ -23,6 +24,7 @@ def check_plot(path: Path | None) -> None:
 
 
 def save_plot(path: Path | None, draw: Callable[[], Drawn]) -> None:
-    """Draw into a file, where one is named."""
+    """Draw into a file, where one is named, and say so; standard output is for the answer."""
     if path is not None:
         draw().save(path)
+        print_line(f"{path}: drawn", error=True)
