@@ -24,6 +24,7 @@ DIAGRAM = pb.InfluenceDiagram(
     decisions=[pb.Decision("umbrella", 2)],
     utilities=[pb.Utility(["rain", "umbrella"], [[1, 0.5], [0, 0.5]])],
 )
+HMM = pb.HiddenMarkovModel([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]])
 OBJECTS = [
     ("net", ASIA),
     ("net", ASIA.to_markov_network()),
@@ -35,8 +36,12 @@ OBJECTS = [
     ("diagram", DIAGRAM),
     ("result", pb.learn.structure(ROWS)),
     ("fit", pb.learn.em("A -> B", ROWS)),
+    ("model", HMM),
+    ("model", pb.models.HiddenSemiMarkovModel([0.5, 0.5], [[0, 1], [1, 0]], [[0.5, 0.5]] * 2, [[0.9, 0.1]] * 2)),
+    ("model", pb.LinearDynamicalSystem(0.9, 1.0, 1.0, 1.0, 0.0, "stationary")),
+    ("net model", HMM.to_dynamic_network()),
 ]
-CALL = re.compile(r"\b(net|graph|factor|diagram|result|fit|pb)((?:\.\w+(?:\(\))?)+)")
+CALL = re.compile(r"(?<!')\b(net|model|graph|factor|diagram|result|fit|pb)((?:\.\w+(?:\(\))?)+)")
 
 
 def reached(start: object, path: str) -> object:
@@ -54,8 +59,27 @@ def test_every_call_that_a_hint_names_exists(word, thing):
     for name, sentence in type(thing)._hints.items():
         assert not hasattr(thing, name), f"the hint for {name} can never be shown"
         for start, path in CALL.findall(sentence):
-            assert start in (word, "pb"), sentence
+            assert start in (*word.split(), "pb"), sentence
             reached(pb if start == "pb" else thing, path)
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "told"),
+    [
+        (HMM.to_dynamic_network(), "query", "Use model.smooth(rows)"),
+        (HMM, "query", "model.unroll(5).query"),
+        (HMM, "fit", "pb.learn.hmm"),
+        (HMM, "score", "model.log_likelihood(rows)"),
+        (HMM, "decode", "model.mpe(rows)"),
+        (pb, "GaussianHMM", "pb.HiddenMarkovModel"),
+        (pb, "KalmanFilter", "pb.LinearDynamicalSystem"),
+    ],
+    ids=str,
+)
+def test_what_other_libraries_call_things_in_time_gets_advice(model, name, told):
+    """The names that come first to mind."""
+    with pytest.raises(AttributeError, match=re.escape(told)):
+        getattr(model, name)
 
 
 @pytest.mark.parametrize("package", hints.PACKAGE_HINTS)

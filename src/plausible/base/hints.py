@@ -1,8 +1,8 @@
 """What other libraries call a thing, and what to call here: for errors about names that are not there.
 
 Pages of hints map a name that users of pgmpy, pyAgrum, bnlearn, networkx or scikit-learn would try to a sentence with
-the right call. In the sentences `net`, `graph`, `factor`, `diagram`, `fit` and `result` stand for the object, `pb` for
-`plausible`; tests check that every call exists.
+the right call. In the sentences `net`, `model` (one in time), `graph`, `factor`, `diagram`, `fit` and `result` stand
+for the object, `pb` for `plausible`; tests check that every call exists.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ __all__ = [
     "DAG_HINTS",
     "DIAGRAM_HINTS",
     "DIRECTED_HINTS",
+    "DYNAMIC_HINTS",
     "FACTOR_HINTS",
     "FIT_HINTS",
     "GAUSSIAN_HINTS",
@@ -24,6 +25,8 @@ __all__ = [
     "NETWORK_HINTS",
     "PACKAGE_HINTS",
     "RESULT_HINTS",
+    "SEQUENCE_HINTS",
+    "UNROLLED_HINTS",
     "Hinted",
     "HintedNames",
     "keyword_advice",
@@ -197,7 +200,8 @@ DAG_HINTS = _page(
     },
 )
 
-_MODEL_HINTS = _page(
+#: Of all models that have a graph.
+_PART_HINTS = _page(
     {
         "nodes names vertices": "Use net.graph.nodes, or net.variables for what each has.",
         "edges arcs": "Use net.graph.edges.",
@@ -207,6 +211,18 @@ _MODEL_HINTS = _page(
         "variable variableFromName": "Use net.variables[name].",
         "copy clone": _NO_COPY,
         "check_model": "There is nothing to check: a network that does not fit together can't be made.",
+        "save write saveBIF to_file to_bif write_bif": "Use pb.save(net, 'model.bif'); the ending names the format.",
+        "load read loadBIF from_file": "Use pb.load('model.bif').",
+        "plot draw show view to_svg": "Use net.picture(evidence), and its save('picture.svg').",
+        "to_dot to_graphviz": "Use net.graph.to_dot(), a text for Graphviz, or net.picture().",
+        "name title": "Use net.notes.name.",
+        "to_networkx": "Use net.graph.to_networkx().",
+    },
+)
+
+_MODEL_HINTS = _page(
+    _PART_HINTS,
+    {
         "posterior marginal prob probability inference infer variable_elimination": (
             "Use net.query(names, evidence={name: state}), or net.log_probability(evidence)."
         ),
@@ -215,25 +231,13 @@ _MODEL_HINTS = _page(
         "predict_proba predict_probability": f"{_ROWS} net.compile().predict_proba(frame, target).",
         "simulate generate forward_sample rvs random": "Use net.sample(1000, seed=0), which gives a frame.",
         "score": "Use net.log_likelihood(frame).",
-        "save write saveBIF to_file to_bif write_bif": "Use pb.save(net, 'model.bif'); the ending names the format.",
-        "load read loadBIF from_file": "Use pb.load('model.bif').",
-        "plot draw show view to_svg": "Use net.picture(evidence), and its save('picture.svg').",
-        "to_dot to_graphviz": "Use net.graph.to_dot(), a text for Graphviz, or net.picture().",
-        "name title": "Use net.notes.name.",
-        "to_networkx": "Use net.graph.to_networkx().",
         "to_junction_tree junction_tree": "Use net.compile(), or pb.graphs.junction_tree(net.graph).",
     },
 )
 
-NETWORK_HINTS = _page(
-    _MODEL_HINTS,
+#: Of all models that have a directed graph.
+_FAMILY_HINTS = _page(
     {
-        "add_edge add_edges_from addArc set_arc": f"{_NEW_MODEL} net.with_edge(source, target) gives a new one.",
-        "remove_edge remove_edges_from eraseArc": f"{_NEW_MODEL} net.without_edge(source, target) gives a new one.",
-        "add_node add_nodes_from add add_cpds add_cpd": f"{_NEW_MODEL} net.with_cpd(cpd) gives a new one.",
-        "remove_node remove_nodes_from erase": f"{_NEW_MODEL} net.without_variable(name) gives a new one.",
-        "get_cpds cpt cpts get_cpd": "Use net.cpd(name), or net.cpds for all.",
-        "fit fit_update estimate": "Use pb.learn.parameters(net, frame), which gives a new network.",
         "parents get_parents predecessors": "Use net.graph.parents(name).",
         "children get_children successors": "Use net.graph.children(name).",
         "ancestors": "Use net.graph.ancestors(name).",
@@ -242,10 +246,23 @@ NETWORK_HINTS = _page(
         "roots get_roots": "Use net.graph.roots.",
         "leaves get_leaves": "Use net.graph.leaves.",
         "topological_order topologicalOrder": "Use net.graph.topological_order.",
-        "do intervention": "Use net.query(names, do={name: state}), or net.intervene({name: state}) for the network.",
-        "is_dconnected active_trail_nodes dsep isIndependent": "Use net.d_separated(x, y, given=z).",
         "get_independencies local_independencies": "Use pb.graphs.local_independencies(net.graph).",
         "moralize": "Use net.graph.moralize().",
+    },
+)
+
+NETWORK_HINTS = _page(
+    _MODEL_HINTS,
+    _FAMILY_HINTS,
+    {
+        "add_edge add_edges_from addArc set_arc": f"{_NEW_MODEL} net.with_edge(source, target) gives a new one.",
+        "remove_edge remove_edges_from eraseArc": f"{_NEW_MODEL} net.without_edge(source, target) gives a new one.",
+        "add_node add_nodes_from add add_cpds add_cpd": f"{_NEW_MODEL} net.with_cpd(cpd) gives a new one.",
+        "remove_node remove_nodes_from erase": f"{_NEW_MODEL} net.without_variable(name) gives a new one.",
+        "get_cpds cpt cpts get_cpd": "Use net.cpd(name), or net.cpds for all.",
+        "fit fit_update estimate": "Use pb.learn.parameters(net, frame), which gives a new network.",
+        "do intervention": "Use net.query(names, do={name: state}), or net.intervene({name: state}) for the network.",
+        "is_dconnected active_trail_nodes dsep isIndependent": "Use net.d_separated(x, y, given=z).",
         "to_markov_model": "Use net.to_markov_network().",
     },
 )
@@ -260,6 +277,41 @@ MARKOV_HINTS = _page(
         "to_bayesian_model": "Use pb.models.to_bayesian_network(net).",
         "cpds cpd": "A Markov network has factors, not conditional distributions: net.factors.",
         "fit": "Learn a BayesianNetwork: pb.learn.parameters(graph, frame).",
+    },
+)
+
+_LEARN_IN_TIME = "Use pb.learn.hmm, pb.learn.dynamic or pb.learn.linear_dynamical_system, which give a new model."
+_HIDDEN = "Use model.smooth(rows) for what is hidden, model.forecast(rows) for what comes"
+_QUERIES = "query posterior marginal marginals probability inference infer predict_proba posteriors"
+
+SEQUENCE_HINTS = _page(
+    {
+        _QUERIES: f"{_HIDDEN}.",
+        "fit train estimate baum_welch EM": _LEARN_IN_TIME,
+        "score score_samples logpdf loglike": "Use model.log_likelihood(rows); log_likelihoods is of each sequence.",
+        "decode viterbi map map_query most_probable_explanation": "Use model.mpe(rows), the most probable course.",
+        "simulate generate rvs random forward_sample": "Use model.sample(100, seed=0), which gives a frame.",
+        "save write to_file": "Use pb.save(model, 'model.json').",
+        "load read from_file": "Use pb.load('model.json').",
+        "plot draw show view to_svg": "Use model.picture(), and its save('picture.svg').",
+        "copy clone": _NO_COPY,
+    },
+)
+
+UNROLLED_HINTS = _page(
+    SEQUENCE_HINTS,
+    {_QUERIES: f"{_HIDDEN}, or a network over so many steps: model.unroll(5).query(names, evidence={{name: state}})."},
+)
+
+DYNAMIC_HINTS = _page(
+    _PART_HINTS,
+    _FAMILY_HINTS,
+    UNROLLED_HINTS,
+    {
+        "fit estimate": "Use pb.learn.dynamic(graph, rows), which gives a new network.",
+        "add_cpds add_cpd": f"{_NEW_MODEL} net.with_cpd(cpd) gives a new one.",
+        "get_cpds get_cpd cpds cpd": "Use net.transition, or net.initial for the first slices.",
+        "do intervention intervene": "Use net.smooth(rows, do={name: state}); {'X[5]': state} sets one slice.",
     },
 )
 
@@ -368,6 +420,12 @@ PACKAGE_HINTS: Mapping[str, Mapping[str, str]] = {
             "DiscreteFactor": "Use pb.Factor({name: states}, values).",
             "MarkovModel DiscreteMarkovNetwork MRF": "Use pb.MarkovNetwork(factors).",
             "LinearGaussianBayesianNetwork": "Use pb.BayesianNetwork, with CPDs such as pb.LinearGaussianCPD.",
+            "HMM GaussianHMM GMMHMM CategoricalHMM MultinomialHMM hmm": (
+                "Use pb.HiddenMarkovModel, with pb.GaussianEmission for numbers; pb.learn.hmm(rows, 2) learns one."
+            ),
+            "KalmanFilter Kalman UnscentedKalmanFilter": (
+                "Use pb.LinearDynamicalSystem, and its filter(rows); pb.learn.linear_dynamical_system learns one."
+            ),
             "NaiveBayes": "Use pb.learn.NaiveBayesClassifier.",
             "get_example_model load_example": "Use pb.examples.load('asia').",
         },

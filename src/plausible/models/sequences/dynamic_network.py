@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from plausible.base.hints import NETWORK_HINTS, Hinted
+from plausible.base.hints import DYNAMIC_HINTS
 from plausible.base.method_names import own_methods
 from plausible.base.options import check_count
 from plausible.base.records import TextTable
@@ -30,7 +30,7 @@ Edge = tuple[str, str]
 
 
 @own_methods
-class DynamicBayesianNetwork(DynamicAnswers, Hinted):
+class DynamicBayesianNetwork(DynamicAnswers):
     """A dynamic Bayesian network: P(slices) = P(first slice) Π P(slice t | slices before t), of any length.
 
     Distributions are those of an ordinary network, of any kind; "X[-1]" is X one step before, "X[-2]" two. Where the
@@ -67,7 +67,7 @@ class DynamicBayesianNetwork(DynamicAnswers, Hinted):
     kind: ClassVar[str] = "dynamic-bayesian-network"
     __slots__ = ("_compiled", "_template", "notes")
 
-    _hints = NETWORK_HINTS
+    _hints = DYNAMIC_HINTS
     _template: Template
 
     def __init__(

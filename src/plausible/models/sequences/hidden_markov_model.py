@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Floats
+from plausible.base.hints import UNROLLED_HINTS
 from plausible.base.method_names import keyword_hints, own_methods
 from plausible.base.options import read_count
 from plausible.base.records import TextTable
@@ -94,6 +95,7 @@ class HiddenMarkovModel(HiddenStateModel):
     __slots__ = ("emission", "initial", "state", "transition", "transition_inputs")
 
     kind = "hidden-markov-model"
+    _hints = UNROLLED_HINTS
 
     initial: Floats
     transition: Floats

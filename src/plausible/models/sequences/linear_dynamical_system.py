@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.hints import UNROLLED_HINTS
 from plausible.base.method_names import keyword_hints, own_methods
 from plausible.base.options import read_count
 from plausible.base.records import TextTable
@@ -98,6 +99,8 @@ class LinearDynamicalSystem(LinearAnswers):
         "transition_input",
         "transition_noise",
     )
+
+    _hints = UNROLLED_HINTS
 
     kind: ClassVar[str] = "linear-dynamical-system"
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
+from plausible.base.hints import SEQUENCE_HINTS, Hinted
 from plausible.base.options import Seed
 from plausible.base.pictured import html_with_picture
 from plausible.base.records import TextTable, plain
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from plausible.base.pictured import Picture
 
 
-class SequenceModel(Frozen, ABC):
+class SequenceModel(Frozen, Hinted, ABC):
     """A model of sequences of any lengths, in which each step is a row.
 
     Methods take rows as `rows`: a table in which each row is a step, or a list of such tables, each of them a sequence.
@@ -38,6 +39,8 @@ class SequenceModel(Frozen, ABC):
     """
 
     __slots__ = ()
+
+    _hints = SEQUENCE_HINTS
 
     #: The name of the kind of model in files.
     kind: ClassVar[str]
