@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -168,16 +169,23 @@ def from_page(subject: Subject, told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from_page(variable: Variable, value: Any) -> Any:
-    if isinstance(value, Mapping) and value.get("kind") in _SOFT and isinstance(value.get("weights"), list):
-        return _SOFT[value["kind"]](value["weights"])
+    if isinstance(value, Mapping):
+        kind, weights = value.get("kind"), value.get("weights")
+        if isinstance(kind, str) and kind in _SOFT and isinstance(weights, list) and all(map(_is_number, weights)):
+            return _SOFT[kind](weights)
     if isinstance(value, list) and not variable.is_continuous:
-        if not value or not all(isinstance(place, int) and 0 <= place < variable.num_states for place in value):
+        if not value or not all(type(place) is int and 0 <= place < variable.num_states for place in value):
             raise InvalidEvidence(f"{variable.name!r} has {variable.num_states} states: {value} names none of them.")
         states = [variable.states[place] for place in value]
         return states[0] if len(states) == 1 else states
-    if isinstance(value, (int, float)) and variable.is_continuous:
+    if variable.is_continuous and _is_number(value):
         return float(value)
     raise InvalidEvidence(f"{shortened(value)} is no finding on {variable.name!r}.")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a number that a float can hold."""
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def listed(

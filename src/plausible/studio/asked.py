@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,12 @@ class Asked:
     def number(self, name: str, default: float | None = None) -> float:
         """A finite number."""
         number = self._read(name, (int, float), "a number", default)
-        if isinstance(number, bool) or not math.isfinite(number):
-            raise InvalidArgument(f"{name!r} is {number!r}: a finite number is expected.")
+        try:
+            is_finite = not isinstance(number, bool) and math.isfinite(number)
+        except OverflowError:  # a whole number beyond all others
+            is_finite = False
+        if not is_finite:
+            raise InvalidArgument(f"{name!r} is {shortened(number)}: a finite number is expected.")
         return float(number)
 
     def whole(self, name: str, default: int | None = None) -> int:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from plausible.data import Table
 from plausible.decisions import InfluenceDiagram
-from plausible.errors import NotSupported, PlausibleError
+from plausible.errors import NotSupported, PlausibleError, TooLarge
 from plausible.inference import Budget
 from plausible.models import BayesianNetwork
 from plausible.models.sequences.sequence_model import SequenceModel
@@ -30,6 +30,8 @@ EFFORTS: Final[Mapping[str, Mapping[str, Any]]] = {
 _MOST_MODELS, _MOST_TABLES = 4096, 8
 #: How many scenes of one model are kept.
 _MOST_SCENES = 8
+#: Larger models are shown in part only.
+MOST_WHOLE = 2500
 #: How many steps of a model in time are shown at first.
 FIRST_STEPS = 3
 
@@ -88,11 +90,19 @@ class Version:
         found = self._scenes.pop(place, None)
         if found is None:
             subject = self.subject(effort)
+            if focus is None and len(subject.graph.nodes) > MOST_WHOLE:
+                raise TooLarge(
+                    f"Of {len(subject.graph.nodes)} nodes a part is shown: no more than {MOST_WHOLE} at once."
+                )
             found = Live(subject, scene_of(subject, focus, around))
         self._scenes[place] = found
         if len(self._scenes) > _MOST_SCENES:
             self._scenes.popitem(last=False)
         return found
+
+    def forget_scenes(self) -> None:
+        """A version that was edited is seldom seen again: its scenes are laid out anew if it is."""
+        self._scenes.clear()
 
 
 class Desk:
@@ -115,6 +125,8 @@ class Desk:
             num_steps = before.num_steps if before is not None else FIRST_STEPS
         is_in_time = isinstance(model, SequenceModel)
         worker = before.worker if before is not None else Worker()
+        if before is not None:
+            before.forget_scenes()
         with self._lock:
             self._num_put += 1
             version = Version(f"m{self._num_put}", name, model, worker, num_steps if is_in_time else 0)

@@ -8,13 +8,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from plausible.data import Table
-from plausible.errors import InvalidArgument, PlausibleError
+from plausible.data.source_parts import parts_of
+from plausible.errors import InvalidArgument, PlausibleError, TooLarge
 from plausible.io import FORMATS, parse_file, to_text
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk, Version
 
 #: The endings of rows.
 ROW_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+#: So many cells a table may have.
+MOST_CELLS = 10**8
 #: Formats in the order in which a page offers them, those that can be written.
 _WRITTEN = {known.extensions[0]: known for known in FORMATS if known.write is not None}
 
@@ -34,10 +37,18 @@ def opened_rows(desk: Desk, data: bytes, name: str) -> str:
         file = Path(folder) / f"rows{ending}"
         file.write_bytes(data)
         try:
+            _refuse_too_many_cells(file)
             return desk.put_table(Table.read(file), base)
         except PlausibleError as error:
             error.args = tuple(str(part).replace(str(file), base) for part in error.args)
             raise
+
+
+def _refuse_too_many_cells(file: Path) -> None:
+    """Refuse a small file that says it unpacks to a table beyond the memory of this machine."""
+    cells = sum(part.num_rows * len(part.kinds) for part in parts_of(file) if part.is_counted)
+    if cells > MOST_CELLS:
+        raise TooLarge(f"This file has {cells:.3g} cells; a page takes up to {MOST_CELLS:.3g}.")
 
 
 def save(desk: Desk, asked: Asked) -> dict[str, Any]:

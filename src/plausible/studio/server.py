@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import socket
 import webbrowser
 from asyncio import CancelledError, wrap_future
@@ -16,7 +17,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -40,6 +41,9 @@ _PAGE = {
     "/studio.css": ("studio.css", "text/css"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
+_LOG = logging.getLogger(__name__)
+#: What pages are told of faults; the program's terminal has more.
+_FAULT = "Something went wrong here that should not. The model is as it was."
 #: How many bytes a question, the file of a model and the file of rows may have.
 MOST_ASKED, MOST_IN_MODEL, MOST_IN_ROWS = 2**22, 2**26, 2**28
 
@@ -72,9 +76,9 @@ class Studio:
                 raise InvalidArgument(f"{name!r} is no question that this server knows.")
             question = QUESTIONS[name]
             worker = self.desk.version(asked.text("model")).worker if asked.has("model") else self._files
+            kind = (asked.text("page", ""), name) if question.is_newest_only else None
         except PlausibleError as error:
             return _refused(error)
-        kind = (asked.text("page", ""), name) if question.is_newest_only else None
         return await _answered(worker, lambda: question.answer(self.desk, asked), kind)
 
     async def open(self, request: Request) -> Response:
@@ -118,7 +122,7 @@ class Studio:
 async def _answered(worker: Worker, work: Callable[[], Any], kind: Any = None) -> Response:
     """What a worker makes of a question: an answer, an error in words, or nothing where a newer one came."""
     try:
-        answer = await wrap_future(worker.ask(work, kind))
+        answer: Response = await wrap_future(worker.ask(lambda: JSONResponse({"answer": to_plain(work())}), kind))
     except CancelledError:
         return JSONResponse({"superseded": True}, 409)
     except PlausibleError as error:
@@ -126,9 +130,9 @@ async def _answered(worker: Worker, work: Callable[[], Any], kind: Any = None) -
     except MemoryError:
         return JSONResponse({"error": {"message": "There is not enough memory for this.", "kind": "TooLarge"}}, 422)
     except Exception:  # noqa: BLE001 - the page gets no traceback, and the server lives
-        message = "Something went wrong here that should not. The model is as it was."
-        return JSONResponse({"error": {"message": message, "kind": "Fault"}}, 500)
-    return JSONResponse({"answer": to_plain(answer)})
+        _LOG.exception("a question that should have been answered or refused")
+        return JSONResponse({"error": {"message": _FAULT, "kind": "Fault"}}, 500)
+    return answer
 
 
 def _refused(error: PlausibleError) -> Response:
@@ -138,24 +142,33 @@ def _refused(error: PlausibleError) -> Response:
 async def body_within(request: Request, limit: int) -> bytes:
     """The body of a request, which is refused as soon as it is longer than it may be."""
     parts, size = [], 0
-    if int(request.headers.get("content-length") or 0) > limit:
+    told = request.headers.get("content-length", "0")
+    if not told.isdecimal() or len(told) > 15 or int(told) > limit:
         raise HTTPException(413, f"More than {limit} bytes.")
-    async for part in request.stream():
-        size += len(part)
-        if size > limit:
-            raise HTTPException(413, f"More than {limit} bytes.")
-        parts.append(part)
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > limit:
+                raise HTTPException(413, f"More than {limit} bytes.")
+            parts.append(part)
+    except ClientDisconnect:
+        raise HTTPException(400, "The body has no end.") from None
     return b"".join(parts)
 
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        told = json.loads(body)
+        told = json.loads(body, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
         raise HTTPException(400, "A question is a JSON object.")
     return told
+
+
+def _refuse_constant(name: str) -> None:
+    """NaN and infinities are no JSON, though Python reads them."""
+    raise ValueError(name)
 
 
 def _file_page(name: str, kind: str) -> Callable[[Request], Response]:
@@ -167,15 +180,18 @@ def _file_page(name: str, kind: str) -> Callable[[Request], Response]:
 
 
 def _told_plainly(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    detail = error.detail if isinstance(error, HTTPException) else "Something went wrong here that should not."
-    return JSONResponse({"error": {"message": detail, "kind": "Refused"}}, status)
+    if isinstance(error, HTTPException):
+        return JSONResponse({"error": {"message": error.detail, "kind": "Refused"}}, error.status_code)
+    _LOG.error("a request that should have been answered or refused", exc_info=error)
+    return JSONResponse({"error": {"message": _FAULT, "kind": "Fault"}}, 500)
 
 
 def application(desk: Desk, token: str, port: int) -> Any:
     """The studio as an ASGI application."""
-    routes = Studio(desk).routes()
-    return Guard(Starlette(routes=routes, exception_handlers={HTTPException: _told_plainly}), token, port)
+    handlers = {HTTPException: _told_plainly, Exception: _told_plainly}
+    app = Starlette(routes=Studio(desk).routes(), exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return Guard(app, token, port)
 
 
 def listen(desk: Desk, port: int, announce: Callable[[str], object], opens_browser: bool, page: str = "") -> None:
@@ -186,11 +202,12 @@ def listen(desk: Desk, port: int, announce: Callable[[str], object], opens_brows
     address = f"http://127.0.0.1:{port}/{page}#{token}"
     config = uvicorn.Config(
         application(desk, token, port),
-        log_level="error",
+        log_level="critical",  # faults have a log of their own
         access_log=False,
         ws="none",
         lifespan="off",
-        timeout_graceful_shutdown=1,
+        server_header=False,
+        timeout_graceful_shutdown=0,
     )
     announce(address)
     if opens_browser:
@@ -204,6 +221,7 @@ def _listening(port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind(("127.0.0.1", port))
+        found.listen(128)  # who has read the address may ask at once
     except (OSError, OverflowError) as error:
         found.close()
         raise InvalidArgument(f"Port {port} can't be listened to ({error}). Use another one, or 0 for any.") from None

@@ -7,7 +7,10 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Condition, Thread
-from typing import Any
+from typing import Any, Final
+
+#: After so many seconds without a question a thread ends; the next question begins another.
+IDLE: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class _Job:
 
 
 class Worker:
-    """Answers one question after the other in a thread of its own, which ends with the program.
+    """Answers one question after the other in a thread of its own, which ends when nobody asks, and with the program.
 
     >>> worker = Worker()
     >>> worker.ask(lambda: 6 * 7).result()
@@ -28,7 +31,7 @@ class Worker:
     def __init__(self) -> None:
         self._waiting: deque[_Job] = deque()
         self._changed = Condition()
-        self._is_started = False
+        self._is_running = False
 
     def ask(self, work: Callable[[], Any], kind: Hashable | None = None) -> Future[Any]:
         """The answer to come; one of the same kind that waits is cancelled, as nobody wants it any more."""
@@ -39,8 +42,8 @@ class Worker:
                     self._waiting.remove(other)
                     other.answer.cancel()
             self._waiting.append(job)
-            if not self._is_started:
-                self._is_started = True
+            if not self._is_running:
+                self._is_running = True
                 Thread(target=self._run, daemon=True).start()
             self._changed.notify()
         return job.answer
@@ -48,7 +51,9 @@ class Worker:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: bool(self._waiting))
+                if not self._changed.wait_for(lambda: bool(self._waiting), IDLE):
+                    self._is_running = False
+                    return
                 job = self._waiting.popleft()
             if not job.answer.set_running_or_notify_cancel():
                 continue
