@@ -508,6 +508,24 @@ def test_ids_are_left_out_of_a_search_unless_they_are_named():
         assert list(pb.learn.markov_structure(rows, "chow-liu").graph.nodes) == ["a", "b"]
 
 
+def test_a_score_says_what_it_is_and_those_of_one_scale_are_the_same_number():
+    """BIC of l1, of a greedy search and of the fit agree on a graph; forests tell by how much they gain."""
+    rows = ising_rows(16, 150)
+    l1, greedy = (pb.learn.markov_structure(rows, method, score="bic") for method in ("l1", "greedy"))
+    empty = pb.learn.markov([[name] for name in rows], rows).bic()
+    forest, chordal = (pb.learn.markov_structure(rows, method) for method in ("chow-liu", "chordal"))
+    assert (l1.scale, greedy.scale) == ("BIC of the likelihood", "BIC")
+    for found in (l1, greedy):
+        assert found.score == pytest.approx(found.fit.bic(), abs=0.01)
+        assert f"score {found.score:.6g} ({found.scale})" in str(found)
+    for found in (forest, chordal):
+        assert found.scale == "gain in BIC over no edges"
+        assert found.score == pytest.approx(found.fit.bic() - empty, abs=0.01)
+    assert pb.learn.markov_structure(rows).scale == "extended BIC of the likelihood"
+    assert pb.learn.markov_structure(rows, score="cross-validation").scale == "likelihood of held-out rows"
+    assert pb.learn.markov_structure(rows, score="cross-validation", strength=0.1).scale == "BIC of the likelihood"
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("is_fitted", [False, True])
 def test_results_can_be_kept_and_told(method, is_fitted):

@@ -18,7 +18,7 @@ from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Request, in_order
 from plausible.errors import InvalidArgument
 from plausible.graphs import UndirectedGraph, chordless_cycle
-from plausible.learn.undirected_structures.forest import log_ratio
+from plausible.learn.undirected_structures.forest import GAIN_SCALES, log_ratio
 from plausible.learn.undirected_structures.result import MarkovStructure
 from plausible.learn.undirected_structures.task import Pair, Task, fit_cliques, pairs_of, width_of
 from plausible.search.run import CONVERGED, iterate
@@ -157,7 +157,7 @@ def learn_chordal(task: Task, *, score: str = "bic", max_treewidth: int = 2) -> 
     graph = UndirectedGraph(sorted(tuple(sorted(pair)) for pair in run.state.edges), nodes=task.variables)
     fitted_by = "maximum likelihood of a table on each maximal clique, counted"
     fit = partial(fit_cliques, task.unlimited, graph)
-    return MarkovStructure("chordal", graph, run, fitted_by, fit, score=run.state.score)
+    return MarkovStructure("chordal", graph, run, fitted_by, fit, score=run.state.score, scale=GAIN_SCALES[score])
 
 
 def _score_of(search: ChordalSearch, edges: frozenset[Pair]) -> float:

@@ -18,6 +18,9 @@ from plausible.learn.undirected_structures.result import MarkovStructure
 from plausible.learn.undirected_structures.task import Pair, Task, fit_cliques, pairs_of
 from plausible.search.run import CONVERGED, Run
 
+#: score -> what it is, where models are scored by what they gain
+GAIN_SCALES = {"bic": "gain in BIC over no edges", "likelihood": "gain in log-likelihood over no edges"}
+
 
 def learn_forest(task: Task, *, score: str = "bic") -> MarkovStructure:
     """The forest of greatest likelihood, less half the degrees of freedom times log M for each edge with BIC."""
@@ -39,7 +42,8 @@ def learn_forest(task: Task, *, score: str = "bic") -> MarkovStructure:
     total = sum(gains[frozenset(map(str, edge))] for edge in graph.edges)
     run = Run(graph, 0, CONVERGED, (total,))
     fitted_by = "maximum likelihood of a table on each edge, counted"
-    return MarkovStructure("chow-liu", graph, run, fitted_by, partial(fit_cliques, task.unlimited, graph), score=total)
+    fit = partial(fit_cliques, task.unlimited, graph)
+    return MarkovStructure("chow-liu", graph, run, fitted_by, fit, score=total, scale=GAIN_SCALES[score])
 
 
 def pair_gains(task: Task, pairs: Iterable[Pair], *, is_penalized: bool) -> dict[Pair, float]:

@@ -26,7 +26,13 @@ from plausible.learn.undirected_structures.task import Task, pairs_of, width_of
 from plausible.models.features import Feature
 from plausible.search.run import CONVERGED, Clock, Run, best_run, iterate
 
-_SCORES = ("bic", "laplace", "map", "pseudolikelihood")
+#: score -> what it is
+_SCORES = {
+    "bic": "BIC",
+    "laplace": "Laplace's approximation of log P(rows)",
+    "map": "log-likelihood with the prior",
+    "pseudolikelihood": "BIC of the pseudolikelihood",
+}
 #: A restart adds or deletes so many features at random.
 _PERTURBED = 3
 
@@ -226,7 +232,9 @@ def learn_greedy(
     graph = task.graph(search.features(state.active))
     fitted_by = f"{search.objective}, as scored"
     fit = partial(kept_fit, state.fit)
-    return MarkovStructure("greedy", graph, runs[0], fitted_by, fit, search.objective, state.score)
+    return MarkovStructure(
+        "greedy", graph, runs[0], fitted_by, fit, search.objective, state.score, scale=_SCORES[score]
+    )
 
 
 def _starts(search: GreedySearch, first: frozenset[int], restarts: int) -> Iterator[frozenset[int]]:

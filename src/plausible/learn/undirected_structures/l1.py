@@ -29,7 +29,8 @@ from plausible.search.run import CONVERGED, Run
 _AT_ONCE = 10
 #: The path ends where this many scores in a row are below the best: models only get denser, and dearer.
 _MOST_FALLS = 3
-_SCORES = ("ebic", "bic", "cross-validation")
+#: score -> what it is, of an objective
+_SCORES = {"ebic": "extended BIC of the {}", "bic": "BIC of the {}", "cross-validation": "{} of held-out rows"}
 
 
 class GraftState(NamedTuple):
@@ -189,6 +190,7 @@ def _learned(
         path,
         done[best],
         chosen.state.residual,
+        scale=_SCORES["bic" if score == "cross-validation" and not is_held_out else score].format(objective),
     )
 
 

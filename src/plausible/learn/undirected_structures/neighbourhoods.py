@@ -76,6 +76,7 @@ def learn_neighbourhoods(
         path,
         listed[0] if len(listed) == 1 else math.nan,
         max(point.kkt_residual for point in path),
+        scale="extended BIC of all regressions",
     )
 
 

@@ -42,8 +42,8 @@ class MarkovStructure(HasRun):
     """An undirected graph learned from data, the network fitted to it, and how it was found."""
 
     _told = (
-        *("method", "graph", "objective", "score", "strength", "kkt_residual", "num_tests", "error_bound", "fitted_by"),
-        *("path", *HasRun._told),
+        *("method", "graph", "objective", "score", "scale", "strength", "kkt_residual", "num_tests", "error_bound"),
+        *("fitted_by", "path", *HasRun._told),
     )
 
     method: str  # By which it was found
@@ -58,6 +58,7 @@ class MarkovStructure(HasRun):
     kkt_residual: float = math.nan  # By how much the conditions of an optimum are missed, for one row
     num_tests: int = 0  # The most tests that could be made, known before the first
     error_bound: float = math.nan  # At most so likely is any independence that holds rejected: a union bound
+    scale: str = ""  # What the score is: only scores of one scale can be compared, the more the better
 
     @cached_property
     def fit(self) -> MarkovFit:
@@ -88,7 +89,7 @@ class MarkovStructure(HasRun):
 
     def __str__(self) -> str:
         size = f"{counted(len(self.graph), 'variable')}, {counted(self.graph.num_edges, 'edge')}"
-        score = "" if math.isnan(self.score) else f", score {self.score:.6g}"
+        score = "" if math.isnan(self.score) else f", score {self.score:.6g} ({self.scale})"
         return f"{self.method}: {size}{score} ({self.stopped_by} after {counted(self.num_steps, 'step')})"
 
     def _repr_html_(self) -> str:
