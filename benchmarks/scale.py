@@ -135,6 +135,11 @@ def _em_steps(file: Path, output: Path) -> None:
     pb.learn.em(network, _with_gaps(file), start=network, max_steps=2)
 
 
+def _em_steps_in_pieces(file: Path, output: Path) -> None:
+    network = _network()
+    pb.learn.em(network, StreamStatistics(_with_gaps(file), max_bytes=1e9), start=network, max_steps=2)
+
+
 def _bootstraps(file: Path, output: Path) -> None:
     pb.learn.bootstrap(file, "first-ascent", 10)
 
@@ -204,7 +209,8 @@ TASKS = (
     Task("Chow-Liu", partial(_structure, "chow-liu")),
     Task("hill climbing", partial(_structure, "first-ascent"), 10**7),
     Task("rows with gaps", _gaps, 10**7),
-    Task("two steps of EM", _em_steps, 10**7),
+    Task("two steps of EM", _em_steps, 10**6),
+    Task("two steps of EM, 1 GB kept", _em_steps_in_pieces, 10**7),
     Task("ten bootstraps", _bootstraps, 10**6),
     Task("probabilities of a variable", _predict, 10**7),
     Task("log-likelihoods", _log_likelihood, 10**7),
