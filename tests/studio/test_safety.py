@@ -428,7 +428,7 @@ async def hurry(studio: Studio, seconds: float, rate: float) -> tuple[int, int]:
     done: list[int] = []
     limits = httpx.Limits(max_connections=40)
     async with httpx.AsyncClient(
-        base_url=studio.address, headers={"x-plausible-token": TOKEN}, limits=limits, timeout=60
+        base_url=studio.address, headers={"x-plausible-token": TOKEN}, limits=limits, timeout=600
     ) as client:
 
         async def click(number: int) -> None:

@@ -100,7 +100,9 @@ def heading_of(model: Any) -> str:
 
 def beliefs_of(model: Any, names: list[str], question: Mapping[str, Any], options: Mapping[str, Any]) -> Beliefs:
     discrete = [name for name in names if not model.variables[name].is_continuous]
-    states = model.marginals(**question, targets=discrete, **options) if discrete else {}
+    # All together are told by one tree, which is kept for the next question.
+    targets = None if len(discrete) == len(model.variables) else discrete
+    states = model.marginals(**question, targets=targets, **options) if discrete else {}
     numbers: Mapping[str, MomentGaussian] = {}
     if len(discrete) < len(names):
         limits = {"budget": options["budget"]} if "budget" in options else {}
