@@ -146,6 +146,30 @@ def test_keys_do_it_all(live):
     assert widget.evidence == {order[order.index("bronc") + 1]: "yes"}
 
 
+def test_weights_of_states_are_told_by_a_form(live):
+    """As a likelihood, or as the belief to establish; Python has them as its own."""
+    widget = ASIA.widget()
+    view = live.show(widget)
+    view.get_by_role("searchbox").or_(view.get_by_role("combobox")).fill("bronc")
+    live.press("w")
+    form = view.get_by_role("form", name="weights for bronc")
+    form.get_by_label("yes").fill("3")
+    live.press("Enter")
+    assert widget.evidence == {"bronc": pb.likelihood([3.0, 1.0])}
+    assert_shows(view, ASIA, {"bronc": pb.likelihood([3, 1])})
+    live.click(view.get_by_role("radio", name="soft"))
+    live.click(state(view, "xray", 0))
+    form = view.get_by_role("form", name="weights for xray")
+    form.get_by_role("radio", name="Jeffrey").click()
+    form.get_by_label("yes").fill("")
+    form.get_by_label("no").fill("")
+    assert form.get_by_role("button", name="tell").is_disabled()
+    form.get_by_label("yes").fill("25")
+    form.get_by_label("no").fill("75")
+    live.click(form.get_by_role("button", name="tell"))
+    assert widget.evidence == {"bronc": pb.likelihood([3.0, 1.0]), "xray": pb.jeffrey([0.25, 0.75])}
+
+
 def test_findings_are_listed_and_can_be_retracted(live):
     """One by one, and all."""
     widget = ASIA.widget({"xray": "yes", "asia": "yes"}, {"smoke": "no"})

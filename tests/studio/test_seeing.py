@@ -111,6 +111,17 @@ CHAIN = pb.BayesianNetwork(
 )
 
 
+def test_beliefs_are_of_what_the_scene_shows_whatever_is_seen_later(studio):
+    """A scene that was laid out around some findings keeps its nodes while others come."""
+    model = studio.open(CHAIN, "chain")
+    scene = studio.ask("scene", model=model, evidence={"X100": [0]})["scene"]
+    shown = {node["name"] for node in scene["nodes"]}
+    assert "X100" in shown
+    for evidence in ({"X100": [0], "X101": [1]}, {"X250": [0]}, {}):
+        told = studio.ask("beliefs", model=model, evidence=evidence, around=["X100"])
+        assert told["answer"]["beliefs"].keys() == shown
+
+
 @pytest.mark.browser
 def test_all_of_a_large_network_is_seen_with_few_of_its_nodes_in_the_page(show):
     """What is in sight is there, wherever one goes: by the overview, by name, from far away."""
