@@ -74,7 +74,7 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
     blanket = [name for name in map(str, network.graph.markov_blanket(hidden)) if name in seen]
     pairs = {name: statistics.counts(name, [hidden]) for name in blanket}
     own = np.asarray(statistics.counts(hidden), dtype=np.float64)
-    problem = read_problem(network, cases)  # type: ignore[arg-type]
+    problem = read_problem(network, cases)
     before = problem.at(network)
     after = PlainEM().step(problem, before)
     total, left = max(cases.total, SMALLEST), {}
