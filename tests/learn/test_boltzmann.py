@@ -113,7 +113,7 @@ def test_a_step_goes_along_the_gradient_of_its_sweeps(steps, persistent):
 
 
 def test_training_is_told_of_ended_and_gone_on_with():
-    """Each epoch is told; whoever keeps the last state goes on after Ctrl-C; what grows beyond all numbers is refused."""
+    """Each epoch is told; who keeps the last state goes on after Ctrl-C; what grows beyond all numbers is refused."""
     states = []
 
     def watch(state):

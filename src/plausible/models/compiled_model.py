@@ -217,9 +217,7 @@ class CompiledModel(ABC):
         question = self._of_rows(kinds, lambda rows: self._row_beliefs(rows, variable), target)
         if output is not None:
             if len(kinds) < variable.num_states:
-                raise NotSupported(
-                    f"Some states of {target!r} print alike: they can't name columns of a file."
-                )
+                raise NotSupported(f"Some states of {target!r} print alike: they can't name columns of a file.")
             return question.write(frame, output, progress)
         beliefs, index = question.answers(frame, progress)
         columns = pd.Index(list(variable.states), dtype=object, tupleize_cols=False)
