@@ -24,7 +24,7 @@ from plausible.graphs.classes import (
     interventional_essential_graph,
     is_interventionally_equivalent,
 )
-from plausible.learn.confidence.model_average import bootstrap
+from plausible.learn.confidence.resampling import bootstrap
 from plausible.learn.estimation.families import log_likelihood
 from plausible.learn.estimation.priors import BDeu, Dirichlet
 from plausible.learn.learned_parameters import learn_parameters

@@ -78,7 +78,7 @@ def test_large_tables_counted_row_by_row_equal_those_counted_by_sets(monkeypatch
     rng = np.random.default_rng(1)
     table = _random_table(rng, 5000, (4, 5, 6, 7))
     by_rows = TableStatistics(table).counts("v0", ["v1", "v2", "v3"])
-    monkeypatch.setattr("plausible.data.table_statistics._CELLS_PER_PASS", 10_000)
+    monkeypatch.setattr("plausible.data.table_statistics.CELLS_PER_PASS", 10_000)
     np.testing.assert_array_equal(TableStatistics(table).counts("v0", ["v1", "v2", "v3"]), by_rows)
     assert by_rows.sum() == 5000
 
@@ -184,7 +184,7 @@ def test_no_sets_are_made_for_candidates_with_many_states(monkeypatch):
     rng = np.random.default_rng(1)
     statistics = TableStatistics({"a": rng.integers(2, size=6000), "b": rng.permutation(6000) % 5000})
     packed = []
-    monkeypatch.setattr("plausible.data.table_statistics._packed", lambda *arguments: packed.append(arguments))
+    monkeypatch.setattr("plausible.data.table_statistics.packed", lambda *arguments: packed.append(arguments))
     (((_, counts),),) = statistics.counts_of([Request("a", (), ("b",))])
     assert packed == []
     assert counts.dtype == np.int64

@@ -37,6 +37,8 @@ COMMON_OPTIONS: Mapping[str, str] = MappingProxyType(
         '"auto" is exact where that is within the budget, and else approximate; the `info` of the answer says which.',
         "budget": "The most time and memory that exact answers may take; by default `Budget()`. What would cost more "
         "is refused before it is begun.",
+        "checkpoint": "A file that holds how far the work is, written every few seconds: the same call with the same "
+        "arguments goes on where it was ended, by whatever. It is removed when the work is done. None for no file.",
         "sequence, time, gaps": "The columns that say which sequence a row belongs to and when it comes in it; without "
         "them, all rows are one sequence and come as they stand. Where times lack a step, gaps= says what to do: "
         '"refuse" the rows, "fill" in a step at which nothing is observed, or "ignore" it.',

@@ -23,7 +23,7 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.graphs import PAG, PDAG
 from plausible.graphs.classes import interventional_essential_graph
-from plausible.learn.confidence.model_average import Samples
+from plausible.learn.confidence.resampling import Samples
 from plausible.learn.constraint_based.pc import pc
 from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.learned_structure import learn_structure, usual_score

@@ -12,7 +12,7 @@ from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG
-from plausible.learn.confidence.model_average import Samples
+from plausible.learn.confidence.resampling import Samples
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
 from plausible.learn.constraint_based.orientation import Variant
 from plausible.learn.constraint_based.pc import ConstraintResult, pc

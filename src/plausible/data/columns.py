@@ -146,6 +146,9 @@ def frame_columns(frame: IntoDataFrame) -> Mapping[Any, Any]:
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError:
+        rows = getattr(frame, "table", None)  # statistics know their rows, or say what to give
+        if rows is not None:
+            return {name: rows.values(name) for name in rows.variables}
         raise InvalidArgument(
             f"Expected a pandas, polars or arrow frame in memory, or a mapping from names to columns, "
             f"not {type(frame).__name__}. A lazy frame has to be collected first."

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from plausible.base.fingerprints import fingerprint
 from plausible.data.moments import FamilyMoments, joined_moments
 from plausible.data.partitions import Facts, LocalPartitions, Partitions, Piece
 from plausible.data.source_parts import is_in_pieces
@@ -36,6 +37,7 @@ class PartitionedStatistics(Statistics):
     def __init__(self, partitions: Partitions, *, progress: Callable[[int], object] | None = None) -> None:
         self._partitions, self._progress = partitions, progress
         self._num_passes = 0
+        self._known_facts: Facts | None = None
 
     @property
     def partitions(self) -> Partitions:
@@ -47,10 +49,13 @@ class PartitionedStatistics(Statistics):
         """How often all pieces were gone through so far."""
         return self._num_passes
 
-    @cached_property
+    @property
     def _facts(self) -> Facts:
-        known = self._partitions.facts
-        return known or Facts.joined(list(self.each(Facts.of)), list(self.variables))
+        """Found out once; without the lock of a cached property, as several may wait for one pass."""
+        if self._known_facts is None:
+            known = self._partitions.facts
+            self._known_facts = known or Facts.joined(list(self.each(Facts.of)), list(self.variables))
+        return self._known_facts
 
     @cached_property
     def variables(self) -> Mapping[str, Variable]:
@@ -123,6 +128,10 @@ class PartitionedStatistics(Statistics):
         asked = list(requests)
         answers = self.each(partial(_moments, requests=asked))
         return [joined_moments(parts, [1.0] * len(parts)) for parts in zip(*answers, strict=True)]
+
+    def fingerprint(self) -> str:
+        """A text that tells these rows from others, wherever they are read from, by one pass."""
+        return fingerprint([dict(self.variables), list(self.each(_fingerprint))])
 
     def cost(self, requests: Sequence[Request]) -> RequestCost:
         """One pass; what is not in memory is read again."""
@@ -205,6 +214,10 @@ def large_stream(data: Any) -> Stream | None:
         return None
     stream = as_stream(data)
     return stream if stream.table_bytes > table_limit() else None
+
+
+def _fingerprint(piece: Piece) -> str:
+    return fingerprint(piece.table)
 
 
 def _counts(piece: Piece, requests: Sequence[Request]) -> list[list[Stack]]:

@@ -33,7 +33,7 @@ from plausible.kernels.counting import count_by_sets, count_extensions, count_ro
 from plausible.variables import Variable
 
 #: To count the rows of one cell by sets takes about as long as to find the cells of so many words of 64 rows.
-_CELLS_PER_PASS = 250
+CELLS_PER_PASS = 250
 #: Work below so many words is done in one thread: handing it out would take longer.
 _SMALL = 2**20
 
@@ -52,6 +52,7 @@ class RowCounts:
         self._all_rows = np.full(num_words, np.iinfo(np.uint64).max)
         self._unpacked = set(range(len(self._num_states)))
         self._ones = np.ones(table.num_rows, dtype=np.int8)
+        self._most_cells = CELLS_PER_PASS  # that are counted by sets
 
     def count(self, child: str, places: Sequence[int]) -> Counts:
         """How often each joint state of some variables occurs in the rows that say something about one of them."""
@@ -65,9 +66,11 @@ class RowCounts:
             weigh_rows(self._table.codes, columns, strides, self._row_weights(child), weighed)
             return weighed.reshape(sizes)
         counts = np.zeros(num_cells, dtype=np.int64)
-        if num_cells <= _CELLS_PER_PASS:
+        if num_cells <= self._most_cells:
             self._pack(places)
-            count_by_sets(self._bits, self._firsts[columns], sizes, self._counting_rows(child), counts)
+            for rows in self._digits(child):
+                counts *= 2
+                count_by_sets(self._bits, self._firsts[columns], sizes, rows, counts)
         else:
             marks = np.empty(0, dtype=np.bool_) if set_rows is None else ~set_rows
             count_rows(self._table.codes, columns, strides, marks, counts)
@@ -86,7 +89,7 @@ class RowCounts:
         num_cells, is_weighted = math.prod(shape), self._table.weights is not None
         _refuse_large(child, num_cells * max(sizes, default=1))
         counts = np.zeros((sum(sizes), num_cells), dtype=np.float64 if is_weighted else np.int64)
-        by_sets = [] if is_weighted else [place for place in order if sizes[place] * num_cells <= _CELLS_PER_PASS]
+        by_sets = [] if is_weighted else [place for place in order if sizes[place] * num_cells <= self._most_cells]
         num_sets = sum(sizes[place] for place in by_sets)
         if by_sets:
             self._count_sets(child, family, [others[place] for place in by_sets], counts[:num_sets], num_threads)
@@ -105,16 +108,16 @@ class RowCounts:
     ) -> None:
         """Fill a line for each state of the other variables, by intersecting sets of rows."""
         self._pack((*family, *others))
-        places, rows = np.array(family, dtype=np.int64), self._counting_rows(child)
+        places, digits = np.array(family, dtype=np.int64), self._digits(child)
         firsts, sizes, sets = self._firsts[places], self._sizes[places], np.concatenate([self._sets[o] for o in others])
-        if num_threads <= 1 or counts.size * rows.size <= _SMALL:
-            count_extensions(self._bits, firsts, sizes, rows, sets, counts)
-            return
 
         def count(start: int, end: int) -> None:
-            count_extensions(self._bits, firsts, sizes, rows, sets[start:end], counts[start:end])
+            for rows in digits:
+                counts[start:end] *= 2
+                count_extensions(self._bits, firsts, sizes, rows, sets[start:end], counts[start:end])
 
-        in_threads(count, len(sets), num_threads)
+        is_small = counts.size * self._all_rows.size <= _SMALL
+        in_threads(count, len(sets), 1 if is_small else num_threads)
 
     def _count_cells(self, child: str, family: Sequence[int], others: Ints, counts: Counts, num_threads: int) -> None:
         """Fill the cells of the family with each of the other variables, row by row."""
@@ -137,11 +140,15 @@ class RowCounts:
             return self._ones if set_rows is None else (~set_rows).astype(np.int8)
         return self._table.weights if set_rows is None else np.where(set_rows, 0.0, self._table.weights)
 
+    def _digits(self, child: str) -> list[NDArray[np.uint64]]:
+        """How often each row counts that says something about a child: sets of rows for binary digits, the last 1."""
+        return [self._counting_rows(child)]
+
     def _counting_rows(self, child: str) -> NDArray[np.uint64]:
         """The set of the rows that say something about a child."""
         if child not in self._table.interventions:
             return self._all_rows
-        return _packed(~self._table.interventions[child], self._bits.shape[1])
+        return packed(~self._table.interventions[child], self._bits.shape[1])
 
     def _pack(self, places: Sequence[int]) -> None:
         """Make the sets of the states of some variables, if they are not there yet."""
@@ -152,11 +159,11 @@ class RowCounts:
                 if place in self._unpacked:
                     first, codes = self._firsts[place], self._table.codes[place]
                     for state in range(self._sizes[place]):
-                        self._bits[first + state] = _packed(codes == state, self._bits.shape[1])
+                        self._bits[first + state] = packed(codes == state, self._bits.shape[1])
                     self._unpacked.discard(place)
 
 
-def _packed(mask: Flags, num_words: int) -> NDArray[np.uint64]:
+def packed(mask: Flags, num_words: int) -> NDArray[np.uint64]:
     """A bit for each row, in words of 64, the first row's lowest."""
     octets = np.zeros(num_words * 8, dtype=np.uint8)
     bits = np.packbits(mask, bitorder="little")
@@ -258,6 +265,16 @@ class TableStatistics(Statistics):
     def table(self) -> Table:
         """The rows."""
         return self._table
+
+    @property
+    def num_threads(self) -> int:
+        """At most so many count at a time."""
+        return self._num_threads
+
+    @property
+    def row_counts(self) -> RowCounts:
+        """What counts the rows."""
+        return self._rows
 
     def beside(self, table: Table) -> TableStatistics:
         """Those of other rows, by as many threads."""

@@ -15,7 +15,7 @@ from plausible.data.table import Table
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.classes import interventional_essential_graph
 from plausible.graphs.comparison import compare_structure
-from plausible.learn.confidence.model_average import bootstrap
+from plausible.learn.confidence.resampling import bootstrap
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths
 from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.dirichlet import BDeuScore

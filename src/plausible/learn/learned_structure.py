@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG
 from plausible.learn.incomplete_structures.missing import Missing, Treated, treat_missing
+from plausible.learn.incomplete_structures.structural_em import SEMRules
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.scores.reading import fitting_score, read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structure_methods import StructureSearch
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, Progress, check_progress, named_in
 from plausible.models import BayesianNetwork
+from plausible.search.checkpoint import AnyPath, checkpointed
 from plausible.search.local_search import SearchMethod
 from plausible.search.run import Clock
 
@@ -91,6 +94,7 @@ def learn_structure(
     seed: Seed = 0,
     progress: Progress | None = None,
     time_limit: float | None = None,
+    checkpoint: AnyPath | None = None,
     missing: Missing | None = None,
     **options: Any,
 ) -> StructureResult:
@@ -177,13 +181,17 @@ def learn_structure(
     wanted = score or fitting_score(source, "log-likelihood" if name in _BY_LIKELIHOOD else "bic")
     number = int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else int(generator_of(seed).integers(2**62))
     search = StructureSearch(method, options, read_score(wanted), known, start, number, progress, clock)
-    if isinstance(source, (Table, PartitionedStatistics)) and source.missing:
-        treated = treat_missing(source, search, missing or "sem")
-    else:
-        statistics = TableStatistics(source) if isinstance(source, Table) else source
-        scores = search.score.on(statistics)
-        found = search.by(scores, statistics)
-        treated = Treated(found, scores, scores.graph(found.graph), source, "")
+    treat = missing or "sem"
+    with checkpointed(checkpoint, "learn.structure", partial(_asked, source, search, treat)) as saved:
+        search = replace(search, checkpoint=saved)
+        if isinstance(source, (Table, PartitionedStatistics)) and source.missing:
+            treated = treat_missing(source, search, treat)
+        else:
+            statistics = TableStatistics(source) if isinstance(source, Table) else source
+            found, scores = search.on(statistics)
+            treated = Treated(found, scores, scores.graph(found.graph), source, "")
+        if saved is not None and treated.found.stopped_by in ("time limit", "interrupted"):
+            saved.cut_short()
     found, scores, value, table, treatment = treated
     if isinstance(wanted, str):
         called = "-".join(_SPELLED.get(part, part) for part in read_named_option(wanted)[0].split("-"))
@@ -193,6 +201,13 @@ def learn_structure(
     return StructureResult(
         found.graph, value, *how, method=name, scores=scores, table=table, missing=treatment, score_name=called
     )
+
+
+def _asked(source: Table | Statistics, search: StructureSearch, missing: Missing) -> dict[str, object]:
+    """All that the answer depends on."""
+    ways = {"method": search.method, "score": search.score, "knowledge": search.knowledge, "start": search.start}
+    treated = missing.told if isinstance(missing, SEMRules) else missing
+    return {"data": source, **ways, "seed": search.seed, "missing": treated, **search.options}
 
 
 def usual_score(source: Table | Statistics, name: str = "hill-climbing") -> str:

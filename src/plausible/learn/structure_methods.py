@@ -19,6 +19,7 @@ from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
 from plausible.learn.constraint_based.parents_and_children import learn_max_min
 from plausible.learn.scores.penalized import BIC
 from plausible.learn.scores.reading import SCORES
+from plausible.learn.scores.remembered import RememberedScores
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.constructive import learn_buntine, learn_by_edge_counts, learn_k2, learn_tan, learn_tree
 from plausible.learn.structures.exact.equivalence import search_classes
@@ -28,6 +29,7 @@ from plausible.learn.structures.exact.orders import FEW_FAMILIES, search_orders
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, Progress, StructureTask
 from plausible.learn.structures.local import LOCAL_METHODS, Stage, search_in_stages
+from plausible.search.checkpoint import Checkpoint
 from plausible.search.local_search import SearchMethod
 from plausible.search.run import Clock
 
@@ -131,6 +133,8 @@ class StructureSearch:
     seed: int = 0  # of random choices
     progress: Progress | None = None  # see `StructureTask`
     clock: Clock = field(default_factory=partial(Clock.of, None))
+    #: What remembers the scores of families that were asked for, and with them how far the search is
+    checkpoint: Checkpoint | None = None
 
     def __post_init__(self) -> None:
         """Refuse methods and options that there are not."""
@@ -158,8 +162,12 @@ class StructureSearch:
 
     def on(self, statistics: Statistics) -> tuple[FoundGraph, FamilyScores]:
         """The graph found, and the scores of families on these statistics."""
-        scores = self.score.on(statistics)
+        scores = self.remembered(self.score.on(statistics))
         return self.by(scores, statistics), scores
+
+    def remembered(self, scores: FamilyScores) -> FamilyScores:
+        """The scores, those among them that a checkpoint knows as they were."""
+        return scores if self.checkpoint is None else RememberedScores(scores, self.checkpoint)
 
     def by(self, scores: FamilyScores, statistics: Statistics | None = None) -> FoundGraph:
         """The graph found by scores of families, wherever they come from."""

@@ -14,7 +14,7 @@ from plausible.base.options import check_count
 from plausible.base.pictured import chart_by, kind_in_words
 from plausible.errors import InvalidArgument
 from plausible.kernels.jit import repeated
-from plausible.search.run import Stops, iterate
+from plausible.search.run import Saving, Stops, iterate
 
 if TYPE_CHECKING:
     from plausible.base.pictured import Axes, Chart
@@ -151,6 +151,15 @@ class HasChains:
         return chart_by("plot_chains", self.log_posteriors, ax, kind_in_words(self))
 
 
+class _Chains(NamedTuple):
+    """How far chains are."""
+
+    states: tuple[Any, ...]
+    after_burn_in: tuple[Any, ...]
+    kept: list[tuple[Any, ...]]  # the draws so far, a list that grows
+    num_made: int = 0
+
+
 def run_chains(
     step: Callable[[StateT], StateT],
     first: Sequence[StateT],
@@ -158,6 +167,7 @@ def run_chains(
     progress: Callable[[ChainProgress[StateT]], object] | None = None,
     time_limit: float | None = None,
     draw: Callable[[StateT], Any] | None = None,
+    checkpoint: Saving | None = None,
 ) -> ChainRun[StateT]:
     """Make the steps of all chains in turn, until all are made, or progress or time stops them.
 
@@ -167,6 +177,8 @@ def run_chains(
         From a state to the next, and the state of each chain at the start.
     draw
         What is kept of a state that is a draw; the state itself unless given.
+    checkpoint
+        Keeps how far the chains are; their states can be pickled then.
 
     Examples
     --------
@@ -174,25 +186,24 @@ def run_chains(
     >>> run.kept, run.after_burn_in, run.num_steps
     ([(3, 13), (5, 15)], (1, 11), 5)
     """
-    kept, since, num_made = list[tuple[Any, ...]](), tuple(first), 0
 
     def drawn(states: tuple[StateT, ...]) -> tuple[Any, ...]:
         return states if draw is None else tuple(map(draw, states))
 
-    def moved(states: tuple[StateT, ...]) -> tuple[StateT, ...]:
-        nonlocal since, num_made
-        states, num_made = tuple(map(step, states)), num_made + 1
-        if num_made == steps.burn_in:
-            since = states
+    def moved(chains: _Chains) -> _Chains:
+        states, num_made = tuple(map(step, chains.states)), chains.num_made + 1
         if steps.keeps(num_made):
-            kept.append(drawn(states))
-        return states
+            chains.kept.append(drawn(states))
+        since = states if num_made == steps.burn_in else chains.after_burn_in
+        return _Chains(states, since, chains.kept, num_made)
 
-    def told(states: tuple[StateT, ...]) -> object:
-        return progress is not None and progress(ChainProgress(num_made, steps.total, states))
+    def told(chains: _Chains) -> object:
+        return progress is not None and progress(ChainProgress(chains.num_made, steps.total, chains.states))
 
-    stops = Stops(0.0, steps.total, time_limit, None if progress is None else told)
-    with repeated(steps.total * len(since) if time_limit is None else 1):
-        run = iterate(moved, since, stops)
+    begin = _Chains(tuple(first), tuple(first), [])
+    stops = Stops(0.0, steps.total, time_limit, None if progress is None else told, checkpoint)
+    with repeated(steps.total * len(first) if time_limit is None else 1):
+        run = iterate(moved, begin, stops)
+    states, since, kept, _ = run.state
     stopped_by = "" if run.num_steps == steps.total else run.stopped_by
-    return ChainRun(kept or [drawn(run.state)], since, run.state, steps, run.num_steps, stopped_by, run.seconds)
+    return ChainRun(kept or [drawn(states)], since, states, steps, run.num_steps, stopped_by, run.seconds)

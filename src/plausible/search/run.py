@@ -69,6 +69,7 @@ UNLIMITED = Clock(0.0, math.inf)
 
 StateT = TypeVar("StateT")
 ItemT = TypeVar("ItemT")
+Made = TypeVar("Made")
 
 #: `Run.stopped_by` of a method that has come to its end. A method may have other reasons of its own.
 CONVERGED = "converged"
@@ -86,6 +87,8 @@ class Stops:
         The change that counts as none; a change of what, the method says.
     progress
         Told the state after each step; a true answer ends the run, which can be resumed.
+    checkpoint
+        A file that holds how far the run is, of which it is the next part.
 
     Examples
     --------
@@ -99,6 +102,7 @@ class Stops:
     max_steps: int | None = 1000
     time_limit: float | None = None
     progress: Callable[[Any], object] | None = None
+    checkpoint: Saving | None = None
 
     def __post_init__(self) -> None:
         check_number("tolerance", self.tolerance, least=0)
@@ -127,6 +131,27 @@ class Run(Generic[StateT]):
     def converged(self) -> bool:
         """Whether the method came to its own end, and no limit cut it short."""
         return self.stopped_by == CONVERGED
+
+
+class Saving(Protocol):
+    """What keeps how far work is, part by part; see `checkpointed`."""
+
+    def made(self, make: Callable[[], Made]) -> Made:
+        """The next part: as it is known, or made."""
+
+    def begun(self, start: Any) -> Any:
+        """Where the next run goes on: at what is known of it, or at its start."""
+
+    def reached(self, run: Run[Any]) -> str:
+        """A rule that no run ends by."""
+
+    def ended(self, run: Run[Any]) -> None:
+        """The run, which is over."""
+
+
+def made(saved: Saving | None, make: Callable[[], Made]) -> Made:
+    """A part of some work, which is made unless it is known."""
+    return make() if saved is None else saved.made(make)
 
 
 class HasRun(Result):
@@ -217,6 +242,9 @@ def iterate(
     >>> round(run.state, 6), run.num_steps, run.stopped_by, run.converged
     (1.414214, 6, 'converged', True)
     """
+    saved = stops.checkpoint
+    if saved is not None:
+        start, rules = saved.begun(start), [*rules, saved.reached]
     begun, deadline = monotonic(), (clock or Clock.of(stops.time_limit)).deadline
     run = start if isinstance(start, Run) else Run(start)
     before, state, num_steps = run.previous, run.state, run.num_steps
@@ -238,7 +266,11 @@ def iterate(
             stopped_by = next(filter(None, (rule(told) for rule in rules)), "")
         if stops.progress is not None and stops.progress(state):
             stopped_by = stopped_by or "interrupted"
-    return Run(state, num_steps, stopped_by, tuple(trace), run.seconds + monotonic() - begun, before)
+    ended = Run(state, num_steps, stopped_by, tuple(trace), run.seconds + monotonic() - begun, before)
+    if saved is not None:
+        is_cut = before is not None and ends is not None and ends(state) in LIMITS  # within its last step
+        saved.ended(Run(before, num_steps - 1, stopped_by, tuple(trace[:-1])) if is_cut else ended)
+    return ended
 
 
 class _Convergent(Protocol):

@@ -6,7 +6,7 @@ import pytest
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, PDAG
-from plausible.learn.confidence.model_average import bootstrap
+from plausible.learn.confidence.resampling import bootstrap
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs, estimate_threshold
 from plausible.variables import Variable
 from refusals import refuses

@@ -13,13 +13,14 @@ from plausible.base.arrays import Floats
 from plausible.base.options import Seed
 from plausible.base.records import Result, record
 from plausible.causal.discovery.fci import fci
-from plausible.data.table import Table, TableLike
+from plausible.data.table import Table
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.ancestral_class import stands_for_class
 from plausible.graphs.marks import Mark
 from plausible.graphs.pag_questions import definite_ancestors, possible_ancestors
-from plausible.learn.confidence.model_average import Samples
+from plausible.learn.confidence.resampling import Samples, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +106,7 @@ class MarkConfidence(Result):
 
 
 def bootstrap_marks(
-    data: TableLike,
+    data: DataLike,
     learner: PAGLearner = fci,
     num_samples: int = 100,
     *,
@@ -140,7 +141,7 @@ def bootstrap_marks(
         return found if isinstance(found, PAG) else found.graph
 
     samples = Samples(num_samples, "ordinary", seed, num_threads, progress, time_limit)
-    graphs = samples.learn(Table.for_learning(data), learn)
+    graphs = samples.learn(rows_of(data), learn)
     names = tuple(map(str, graphs[0].nodes))
     places: dict[object, int] = {name: place for place, name in enumerate(names)}
     num = len(names)

@@ -15,6 +15,7 @@ from plausible.base.arrays import Positions
 from plausible.data.columns import refuse_others
 from plausible.data.factorizing import factorize, is_absent
 from plausible.data.sources import columns_of
+from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, PlausibleError, PlausibleWarning, close_match, warn_caller
 from plausible.variables import Variable
@@ -131,6 +132,12 @@ def read_features(X: Any, names: list[str] | None = None) -> dict[str, Any]:
     """Name -> column; the columns of a matrix have the names given, or X0, X1, ..."""
     if isinstance(X, Table):
         return {name: X.values(name) for name in X.variables}
+    if isinstance(X, Statistics):
+        raise NotSupported(
+            f"{type(X).__name__} is no rows, which estimators take as X: give a table, or a frame. Where there are too "
+            "many rows for memory, learn.structure(..., 'tan') or a graph of your own with learn.parameters makes a "
+            "classifier of them, whose network predicts rows of files."
+        )
     if hasattr(X, "toarray"):
         raise NotSupported("Sparse data is not supported: give X.toarray().")
     if isinstance(X, (str, Mapping)) or hasattr(X, "columns"):

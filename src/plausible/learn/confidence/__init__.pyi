@@ -9,8 +9,8 @@ from plausible.learn.confidence.exact_posterior import edge_posterior as edge_po
 from plausible.learn.confidence.exact_posterior import enumerate_posterior as enumerate_posterior
 from plausible.learn.confidence.exact_posterior import score_sensitivity as score_sensitivity
 from plausible.learn.confidence.model_average import ModelAverage as ModelAverage
-from plausible.learn.confidence.model_average import bootstrap as bootstrap
 from plausible.learn.confidence.posteriors import SampledPosterior as SampledPosterior
+from plausible.learn.confidence.resampling import bootstrap as bootstrap
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths as EdgeStrengths
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs as WeightedGraphs
 from plausible.learn.confidence.weighted_graphs import estimate_threshold as estimate_threshold

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from plausible.base.options import Seed, generator_of
 from plausible.base.records import Result, record
 from plausible.base.tolerances import SMALLEST
 from plausible.data.statistics import Request
-from plausible.data.table import TableLike
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.learn.confidence.posteriors import (
@@ -22,14 +23,17 @@ from plausible.learn.confidence.posteriors import (
     ScoredParentSets,
     log_sum,
     posterior_scores,
+    remembered_scores,
     sample_walks,
     score_parent_sets,
+    told_scores,
 )
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.graph_search import GraphSearch, Kind, Move, SearchGraph
 from plausible.learn.structures.knowledge import Families, Knowledge
 from plausible.search.chains import ChainLengths, ChainProgress
+from plausible.search.checkpoint import AnyPath, checkpointed
 
 
 @record(eq=False)
@@ -46,7 +50,7 @@ class OrderPosterior(Result):
 
 
 def order_posterior(
-    data: TableLike | FamilyScores,
+    data: DataLike | FamilyScores,
     order: Sequence[str],
     score: str | Score | None = None,
     knowledge: Knowledge | None = None,
@@ -167,7 +171,7 @@ class OrderWalk(NamedTuple):
 
 
 def sample_orders(
-    data: TableLike | FamilyScores,
+    data: DataLike | FamilyScores,
     score: str | Score | None = None,
     knowledge: Knowledge | None = None,
     *,
@@ -175,6 +179,7 @@ def sample_orders(
     seed: Seed = 0,
     progress: Callable[[ChainProgress[OrderWalk]], object] | None = None,
     time_limit: float | None = None,
+    checkpoint: AnyPath | None = None,
 ) -> SampledPosterior:
     """Draw orders from P(≺ | D) and average P(f | ≺, D) over them (Friedman & Koller 2003).
 
@@ -201,19 +206,32 @@ def sample_orders(
     1.0
     """
     options, known = ChainLengths.read(lengths), Knowledge.read(knowledge or Knowledge(max_parents=_USUAL_PARENTS))
-    sets = score_parent_sets(posterior_scores(data, score), known)
-    starts = []
-    for rng in generator_of(seed).spawn(options.num_chains):
-        before, waiting, order = DAG(known.required, nodes=sets.names), list(range(len(sets.names))), list[int]()
-        while waiting:  # parents of required edges first, others at random
-            placed = {sets.names[place] for place in order}
-            ready = [place for place in waiting if placed >= set(before.parents(sets.names[place]))]
-            order.append(ready[int(rng.integers(len(ready)))])
-            waiting.remove(order[-1])
-        starts.append(OrderWalk(rng, GraphsOfOrder(sets, order)))
-    if any(walk.graphs.log_evidence == -math.inf for walk in starts):
-        raise InvalidArgument("No graph along an order that agrees with the required edges has a score.")
-    return sample_walks(sets.names, "orders", starts, options.steps, (progress, time_limit))
+    scores = posterior_scores(data, score)
+    asked = partial(_asked, scores, known, options, seed)
+    with checkpointed(checkpoint, "learn.sample_orders", asked) as saved:
+        sets = score_parent_sets(remembered_scores(scores, saved), known)
+        if saved is not None:
+            saved.share(sets)
+        starts = [_random_order(sets, known, rng) for rng in generator_of(seed).spawn(options.num_chains)]
+        if any(walk.graphs.log_evidence == -math.inf for walk in starts):
+            raise InvalidArgument("No graph along an order that agrees with the required edges has a score.")
+        return sample_walks(sets.names, "orders", starts, options.steps, (progress, time_limit), saved)
+
+
+def _random_order(sets: ScoredParentSets, known: Knowledge, rng: np.random.Generator) -> OrderWalk:
+    """Parents of required edges first, others at random."""
+    before, waiting, order = DAG(known.required, nodes=sets.names), list(range(len(sets.names))), list[int]()
+    while waiting:
+        placed = {sets.names[place] for place in order}
+        ready = [place for place in waiting if placed >= set(before.parents(sets.names[place]))]
+        order.append(ready[int(rng.integers(len(ready)))])
+        waiting.remove(order[-1])
+    return OrderWalk(rng, GraphsOfOrder(sets, order))
+
+
+def _asked(scores: FamilyScores, known: Knowledge | None, lengths: ChainLengths, seed: Seed) -> dict[str, object]:
+    """All that chains depend on."""
+    return {"data or score": told_scores(scores), "knowledge": known, "lengths": lengths, "seed": seed}
 
 
 _MAX_KEPT = 2**22  # Lines of gains of at most so many numbers are kept, all together
@@ -253,6 +271,11 @@ class GraphMoves:
         num = len(self.search.names)
         self._graph, self._stale = SearchGraph(num), set(range(num))
         self._toggles = np.full((num, num), -np.inf)
+
+    @property
+    def shared(self) -> tuple[object, ...]:
+        """What all chains have in common."""
+        return self.search, self._known, self._scores, self._kept
 
     def beside(self) -> GraphMoves:
         """The same for another chain: it keeps its own last graph, and shares the lines that were made."""
@@ -337,7 +360,7 @@ class StructureWalk(NamedTuple):
 
 
 def sample_structures(
-    data: TableLike | FamilyScores,
+    data: DataLike | FamilyScores,
     score: str | Score | None = None,
     knowledge: Knowledge | None = None,
     *,
@@ -345,6 +368,7 @@ def sample_structures(
     seed: Seed = 0,
     progress: Callable[[ChainProgress[StructureWalk]], object] | None = None,
     time_limit: float | None = None,
+    checkpoint: AnyPath | None = None,
 ) -> SampledPosterior:
     """Draw graphs from P(G | D) ∝ exp(score of G) by Markov chains over graphs (Madigan & York 1995).
 
@@ -358,6 +382,11 @@ def sample_structures(
     >>> round(found.strengths.strength("rain", "wet"), 1)
     1.0
     """
-    options, moves = ChainLengths.read(lengths), GraphMoves(posterior_scores(data, score), knowledge)
-    starts = [StructureWalk.begun(moves.beside(), rng) for rng in generator_of(seed).spawn(options.num_chains)]
-    return sample_walks(moves.search.names, "graphs", starts, options.steps, (progress, time_limit))
+    options, scores = ChainLengths.read(lengths), posterior_scores(data, score)
+    asked = partial(_asked, scores, knowledge, options, seed)
+    with checkpointed(checkpoint, "learn.sample_structures", asked) as saved:
+        moves = GraphMoves(remembered_scores(scores, saved), knowledge)
+        if saved is not None:
+            saved.share(*moves.shared)
+        starts = [StructureWalk.begun(moves.beside(), rng) for rng in generator_of(seed).spawn(options.num_chains)]
+        return sample_walks(moves.search.names, "graphs", starts, options.steps, (progress, time_limit), saved)

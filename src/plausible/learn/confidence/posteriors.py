@@ -14,16 +14,19 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Flags, Floats
 from plausible.base.records import Result, record
 from plausible.data.statistics import Request
-from plausible.data.table import Table, TableLike
-from plausible.data.table_statistics import TableStatistics
+from plausible.data.stream_statistics import for_learning, read_statistics
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT, ChainDiagnostics, diagnose, r_hat
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error as error_of_mean
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
 from plausible.learn.scores.reading import read_score
+from plausible.learn.scores.remembered import RememberedScores
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.search.chains import ChainProgress, ChainRun, ChainSteps, HasChains, run_chains
+from plausible.search.checkpoint import Checkpoint
+from plausible.search.run import Saving
 
 Bits = NDArray[np.int64]
 
@@ -45,13 +48,25 @@ class ScoredParentSets(NamedTuple):
         return places, self.scores[child][places]
 
 
-def posterior_scores(data: TableLike | FamilyScores, score: str | Score | None) -> FamilyScores:
+def posterior_scores(data: DataLike | FamilyScores, score: str | Score | None) -> FamilyScores:
     """The scores whose sums are log P(G) P(D | G), up to a constant: those given, or BDeu, or BGe for numbers."""
     if isinstance(data, FamilyScores):
         return data
-    table = Table.for_learning(data)
-    usual = "bdeu" if not table.continuous else "conditional-gaussian-bic" if table.discrete else "bge"
-    return read_score(score or usual).on(TableStatistics(table))
+    source = for_learning(data)
+    usual = "bdeu" if not source.continuous else "conditional-gaussian-bic" if source.discrete else "bge"
+    return read_score(score or usual).on(read_statistics(source))
+
+
+def remembered_scores(scores: FamilyScores, saved: Checkpoint | None) -> FamilyScores:
+    """The scores, those among them that a checkpoint knows as they were."""
+    return scores if saved is None else RememberedScores(scores, saved)
+
+
+def told_scores(scores: FamilyScores) -> list[object]:
+    """What tells scores from others: those of families without parents, and of pairs with the first variable."""
+    names = sorted(scores.names)
+    alone: list[tuple[str, list[str]]] = [(name, []) for name in names]
+    return [names, scores.families([*alone, *((name, names[:1]) for name in names[1:])])]
 
 
 def score_parent_sets(scores: FamilyScores, knowledge: Knowledge | None) -> ScoredParentSets:
@@ -169,9 +184,10 @@ def sample_walks(
     starts: Sequence[WalkT],
     steps: ChainSteps,
     limits: tuple[Callable[[ChainProgress[WalkT]], object] | None, float | None],
+    checkpoint: Saving | None = None,
 ) -> SampledPosterior:
     """Let chains walk, until `progress` or the time limit ends them; average their draws and diagnose them."""
-    run = run_chains(lambda walk: walk.moved(), starts, steps, *limits, lambda walk: walk.draw())
+    run = run_chains(lambda walk: walk.moved(), starts, steps, *limits, lambda walk: walk.draw(), checkpoint)
     if len(run.kept) < _FEWEST:
         raise InvalidArgument(f"The chains were {run.shortfall}, before {_FEWEST} draws, which is too few to tell.")
     matrices, edges, log_scores = map(run.gathered, range(3))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -20,10 +21,11 @@ from plausible.base.arrays import Flags, Floats
 from plausible.base.records import Result, record
 from plausible.cpds import CPD
 from plausible.data.moments import FamilyMoments
+from plausible.data.partitions import Piece
 from plausible.data.source_parts import is_in_pieces
 from plausible.data.sources import open_columns
 from plausible.data.statistics import FamilyRows, Request, Statistics
-from plausible.data.stream_statistics import as_stream, read_statistics
+from plausible.data.stream_statistics import PartitionedStatistics, as_stream, read_statistics
 from plausible.data.streams import Stream
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike, TableStatistics
@@ -247,7 +249,7 @@ class UnidentifiedParameters(PlausibleWarning):
     """Some parameters are not determined by the data and the prior; a policy chose them."""
 
 
-def log_likelihood(network: BayesianNetwork, data: TableLike) -> float:
+def log_likelihood(network: BayesianNetwork, data: DataLike) -> float:
     """Σ log P(row), or its density, of complete rows, weighted or not; -inf where a row is impossible.
 
     Where a variable was set from outside, its own distribution does not count.
@@ -257,7 +259,17 @@ def log_likelihood(network: BayesianNetwork, data: TableLike) -> float:
     >>> round(log_likelihood(coin, {"coin": [1, 1, 0]}), 6)
     -1.961659
     """
-    table = read_families(network, data).statistics.table
+    statistics = read_families(network, data).statistics
+    if isinstance(statistics, PartitionedStatistics):
+        return float(sum(statistics.each(partial(_of_piece, network=network))))
+    return _of_rows(statistics.table, network)
+
+
+def _of_piece(piece: Piece, network: BayesianNetwork) -> float:
+    return _of_rows(piece.table, network)
+
+
+def _of_rows(table: Table, network: BayesianNetwork) -> float:
     columns: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
     columns |= dict(zip(table.continuous, table.numbers, strict=True))
     weights = table.row_weights

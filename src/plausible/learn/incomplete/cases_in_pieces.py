@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -49,7 +49,7 @@ class CasesInPieces(IncompleteRows):
     def total(self) -> float:
         return self.statistics.total
 
-    @cached_property
+    @property
     def visibility(self) -> dict[str, Visibility]:
         """Name -> "observed" in all rows, "partly", or "hidden" in all."""
         there, missing = self.statistics.variables, self.statistics.missing

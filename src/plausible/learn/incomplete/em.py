@@ -39,7 +39,8 @@ from plausible.learn.incomplete.starts_and_stops import (
 )
 from plausible.models import BayesianNetwork
 from plausible.models.shown_parts import learned_html, title_of
-from plausible.search.run import Clock, HasRun, Run, Stops, best_run, iterate
+from plausible.search.checkpoint import AnyPath, checkpointed
+from plausible.search.run import Clock, HasRun, Run, Stops, best_run, iterate, made
 from plausible.variables import Variable
 
 #: Told the state after each step; a true answer ends the run.
@@ -245,6 +246,7 @@ def learn_em(
     engine: Engine | None = None,
     progress: EMProgress | None = None,
     time_limit: float | None = None,
+    checkpoint: AnyPath | None = None,
 ) -> EMFit:
     """Learn the parameters of a network from data with missing cells, by expectation maximisation.
 
@@ -315,7 +317,7 @@ def learn_em(
     (True, -2.773)
     """
     clock, way = Clock.of(time_limit), read_em_method(method)
-    stops = Stops(tolerance, max_steps, time_limit, progress)
+    Stops(tolerance, max_steps, time_limit, progress)  # which refuses what can't be
     read = read_problem(graph, data, hidden, prior, estimate, kinds, knowledge, start)
     rule = read_stopping(stopping, tolerance)
     if isinstance(rule, ValidationGain) != (validation is not None):
@@ -324,7 +326,16 @@ def learn_em(
     if validation is not None:
         held_out = read_rows(read.maximization.variables, validation)
         problem = replace(problem, validation=way.expectation_step(held_out, engine, read.cases))
-    return best_em(problem, start, restarts, seed, stops, clock, stopping=rule, method=way)
+
+    def asked() -> dict[str, object]:
+        held_out = None if problem.validation is None else problem.validation.cases
+        told = {"graph, prior or knowledge": problem.maximization, "data": problem.cases, "validation": held_out}
+        ways = {"method": way, "engine": engine, "tolerance": tolerance, "max_steps": max_steps, "stopping": stopping}
+        return {**told, **ways, "start": start, "restarts": restarts, "seed": seed}
+
+    with checkpointed(checkpoint, "learn.em", asked) as saved:
+        stops = Stops(tolerance, max_steps, time_limit, progress, saved)
+        return best_em(problem, start, restarts, seed, stops, clock, stopping=rule, method=way)
 
 
 def best_em(
@@ -347,7 +358,7 @@ def best_em(
             wanted: StartLike = "random" if number else start
             network = start_network(problem.maximization, problem.cases, wanted, generator)
             warn_of_symmetry(network, problem.cases)
-            yield way.init(problem, network)
+            yield made(stops.checkpoint, partial(way.init, problem, network))
 
     few = _FEW_STEPS if stops.max_steps is None else min(stops.max_steps, _FEW_STEPS)
     with repeated(few if stops.time_limit is None else 1):

@@ -34,7 +34,7 @@ from plausible.learn.scores.score import Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
 from plausible.models.shown_parts import learned_html, title_of
-from plausible.search.run import Clock, HasRun, Run, Stops, best_run, iterate
+from plausible.search.run import Clock, HasRun, Run, Saving, Stops, best_run, iterate
 from plausible.variables import Variable
 
 
@@ -142,6 +142,11 @@ class GraphRules:
         Stops(max_steps=self.max_steps, time_limit=self.time_limit, progress=self.progress)
 
     @property
+    def told(self) -> GraphRules:
+        """What the answer depends on: all but whom to tell, and how long."""
+        return replace(self, progress=None, time_limit=None)
+
+    @property
     def em_stops(self) -> Stops:
         """When EM ends for one graph."""
         return Stops(self.em_tolerance, self.em_steps)
@@ -163,10 +168,14 @@ State = TypeVar("State", bound=GraphState)
 
 
 def best_graphs(
-    judge: Judge, step: Callable[[State], State], starts: Iterable[State], rules: GraphRules
+    judge: Judge,
+    step: Callable[[State], State],
+    starts: Iterable[State],
+    rules: GraphRules,
+    checkpoint: Saving | None = None,
 ) -> tuple[Run[State], tuple[float, ...]]:
     """The best of several runs, with the time that all took, and the scores of all, the best first."""
-    stops = Stops(0.0, rules.max_steps, None, rules.progress)
+    stops = Stops(0.0, rules.max_steps, None, rules.progress, checkpoint)
 
     def run_from(first: State, clock: Clock) -> Run[State]:
         score, ends = attrgetter("best.score"), attrgetter("stopped_by")

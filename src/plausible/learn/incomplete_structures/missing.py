@@ -58,7 +58,7 @@ from plausible.learn.structure_methods import OVERALL_METHODS, StructureSearch
 from plausible.learn.structures.constructive import learn_tree
 from plausible.learn.structures.knowledge import FoundGraph, StructureTask
 from plausible.models import BayesianNetwork
-from plausible.search.run import CONVERGED, Clock, Run, Stops
+from plausible.search.run import CONVERGED, Clock, Run, Stops, made
 from plausible.search.search_problem import SearchState
 from plausible.variables import Variable
 
@@ -239,13 +239,13 @@ def treat_missing(table: Table | PartitionedStatistics, search: StructureSearch,
         return Treated(found, scores, scores.graph(found.graph), data, missing)
     if isinstance(table, Table) and table.continuous:  # each family or each pair in the rows that have it
         if missing == "available":
-            scores = AvailableRowScores(search.score, table)
+            scores = search.remembered(AvailableRowScores(search.score, table))
         else:
-            scores = _pairwise_score(table, search).on(pairwise_moments(table))
+            scores = search.remembered(_pairwise_score(table, search).on(pairwise_moments(table)))
         found = search.by(scores)
         return Treated(found, scores, scores.graph(found.graph), table, missing)
     statistics = AvailableStatistics(table) if missing == "available" else PairwiseStatistics(table)
-    separate = SeparateScores(search.score, statistics)
+    separate = search.remembered(SeparateScores(search.score, statistics))
     # without the counts where they would be taken for those of one table, to rule out families by bounds
     found = search.by(separate, None if search.name in OVERALL_METHODS else statistics)
     return Treated(found, separate, separate.graph(found.graph), table, missing)
@@ -255,7 +255,16 @@ def _by_structural_em(table: Table | PartitionedStatistics, search: StructureSea
     """From the best forest of pairs, or the graph that is given."""
     clock, cases = _clock(search, rules), read_rows(table.variables, table)
     judge = GraphJudge.by(cases, search.score, rules, clock=clock)
-    known, start = search.knowledge, search.start
+    first = made(search.checkpoint, partial(_first_state, table, search, judge))
+    told = replace(rules, progress=_told(search, rules))
+    step = partial(sem_step, judge, _inner(search, clock), rules=told)
+    run, _ = best_graphs(judge, step, [first], told, search.checkpoint)
+    scores = search.score.on(completed_statistics(run.state.best.network, cases, rules.max_completions))
+    return Treated(_found(table, run), scores, run.state.best.score, table, "sem")
+
+
+def _first_state(table: Table | PartitionedStatistics, search: StructureSearch, judge: GraphJudge) -> SEMState:
+    known, start, cases = search.knowledge, search.start, judge.cases
     if isinstance(start, DAG) or (start is not None and not start.strip().isalpha()):
         graph = start_graph(start, cases, known)
     elif start == "random":
@@ -266,12 +275,12 @@ def _by_structural_em(table: Table | PartitionedStatistics, search: StructureSea
         separate = SeparateScores(search.score, AvailableStatistics(table))
         forest = learn_tree(StructureTask(separate, known, clock=search.clock), is_forest=True).graph
         graph = DAG(forest.edges, nodes=cases.variables)
-    first = sem_init(judge, judge.start(graph, np.random.default_rng(search.seed)))
-    told = replace(rules, progress=_told(search, rules))
-    step = partial(sem_step, judge, replace(search, clock=clock), rules=told)
-    run, _ = best_graphs(judge, step, [first], told)
-    scores = search.score.on(completed_statistics(run.state.best.network, cases, rules.max_completions))
-    return Treated(_found(table, run), scores, run.state.best.score, table, "sem")
+    return sem_init(judge, judge.start(graph, np.random.default_rng(search.seed)))
+
+
+def _inner(search: StructureSearch, clock: Clock) -> StructureSearch:
+    """The search of each step, whose scores are of data that the step completes."""
+    return replace(search, clock=clock, checkpoint=None)
 
 
 def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated:
@@ -281,13 +290,15 @@ def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated
             "SEMRules(num_draws=0): missing cells of tables with numbers are completed by draws. Give one or more."
         )
     clock = _clock(search, rules)
-    timed, judge = replace(search, clock=clock), MixedJudge.of(table, search.score, rules.em_stops, clock)
-    found = first_graph(judge, timed)
-    start = sem_init(judge, judge.start(found.graph, np.random.default_rng(search.seed)))
-    if found.stopped_by == "interrupted":
-        start = start._replace(stopped_by=found.stopped_by)
-    told = replace(rules, progress=_told(search, rules))
-    run, _ = best_graphs(judge, partial(mixed_step, judge, timed, rules=told), [start], told)
+    timed, judge = _inner(search, clock), MixedJudge.of(table, search.score, rules.em_stops, clock)
+
+    def begun() -> SEMState:
+        found = first_graph(judge, timed)
+        state = sem_init(judge, judge.start(found.graph, np.random.default_rng(search.seed)))
+        return state._replace(stopped_by=found.stopped_by) if found.stopped_by == "interrupted" else state
+
+    told, start = replace(rules, progress=_told(search, rules)), made(search.checkpoint, begun)
+    run, _ = best_graphs(judge, partial(mixed_step, judge, timed, rules=told), [start], told, search.checkpoint)
     state, generator = run.state, np.random.default_rng([search.seed, run.num_steps])
     drawn = drawn_completions(judge.table, state.best.network, rules.num_draws, generator)
     scores = search.score.on(TableStatistics(drawn))

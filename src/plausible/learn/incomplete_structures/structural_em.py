@@ -37,8 +37,9 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structure_methods import StructureSearch
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
+from plausible.search.checkpoint import AnyPath, checkpointed
 from plausible.search.local_search import SearchMethod
-from plausible.search.run import CONVERGED
+from plausible.search.run import CONVERGED, made
 from plausible.variables import Variable
 
 
@@ -160,6 +161,7 @@ def learn_structural_em(
     restarts: int = 0,
     seed: Seed = 0,
     rules: SEMRules | None = None,
+    checkpoint: AnyPath | None = None,
     **options: Any,
 ) -> StructuralEMFit:
     """Learn a network, both graph and parameters, from data with missing cells.
@@ -210,8 +212,16 @@ def learn_structural_em(
     judge = GraphJudge.by(cases, read, given, prior)
     search = StructureSearch(method, options, read, known, None, int(generator.integers(2**62)), None, judge.clock)
     wanted: list[GraphStart | BayesianNetwork] = [start, *["random"] * restarts]
-    starts = (sem_init(judge, first_network(judge, each, known, generator)) for each in wanted)
-    return StructuralEMFit(*best_graphs(judge, partial(sem_step, judge, search, rules=given), starts, given), cases)
+
+    def asked() -> dict[str, object]:
+        told = {"data": cases, "score": read, "knowledge": known, "prior": prior, "start": start, "restarts": restarts}
+        return {**told, "method": method, "seed": search.seed, "rules": given.told, **options}
+
+    with checkpointed(checkpoint, "learn.structural_em", asked) as saved:
+        networks = (first_network(judge, each, known, generator) for each in wanted)
+        starts = (made(saved, partial(sem_init, judge, network)) for network in networks)
+        step = partial(sem_step, judge, search, rules=given)
+        return StructuralEMFit(*best_graphs(judge, step, starts, given, saved), cases)
 
 
 def completed_scores(network: BayesianNetwork, data: TableLike | Cases, score: str | Score = "bic") -> FamilyScores:

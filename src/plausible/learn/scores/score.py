@@ -25,6 +25,7 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.kernels.counting import sum_family_terms
+from plausible.kernels.jit import runs_as_machine_code
 
 _MAX_TABLED = 2**24  # All tables of terms of one data set have at most so many entries
 
@@ -40,6 +41,11 @@ class FamilyScores(ABC):
     @abstractmethod
     def names(self) -> Sequence[str]:
         """The variables, in the order of the data."""
+
+    @property
+    def are_dear(self) -> bool:
+        """Whether it takes long to be asked at all, as where files are read, so that more is asked for at once."""
+        return False
 
     @abstractmethod
     def family(self, child: str, parents: Iterable[str]) -> float:
@@ -142,6 +148,10 @@ class CountedScores(FamilyScores):
     @property
     def names(self) -> Sequence[str]:
         return list(self._variables)
+
+    @property
+    def are_dear(self) -> bool:
+        return self._statistics.cost(()).num_bytes > 0
 
     def family(self, child: str, parents: Iterable[str]) -> float:
         key = (child, frozenset(parents))
@@ -308,8 +318,14 @@ def n_log_n(counts: Any) -> Floats:
 
 
 def _direct(counts: NDArray[Any], terms: Terms) -> Floats:
-    cells = terms.cell(counts).sum(axis=(1, 2))
-    return np.asarray(cells - terms.row(counts.sum(axis=2)).sum(axis=1) + terms.constant, dtype=np.float64)
+    return _summed_in_order(terms.cell(counts), terms.row(counts.sum(axis=2))) + terms.constant
+
+
+def _summed_in_order(cells: Floats, rows: Floats) -> Floats:
+    """Cells less rows, in the order of `sum_family_terms`: the same bits by tables or not, whatever came before."""
+    num_families, num_rows, num_cells = cells.shape
+    listed = np.concatenate([cells, -rows[..., None]], axis=2).reshape(num_families, num_rows * (num_cells + 1))
+    return np.asarray(np.add.accumulate(listed, axis=1)[:, -1], dtype=np.float64)
 
 
 class _Tables:
@@ -338,5 +354,8 @@ class _Tables:
         sums = np.empty(len(counts))
         whole = np.ascontiguousarray(counts, dtype=np.int64).view()
         whole.setflags(write=False)  # whoever counted: one kind of array, one compiled kernel
-        sum_family_terms(whole, self._found[pair[0]], self._found[pair[1]], sums)
+        cells, rows = (self._found[key] for key in pair)
+        sum_family_terms(whole, cells, rows, sums)
+        if not runs_as_machine_code(sum_family_terms):  # but in another order
+            sums = _summed_in_order(cells[whole], rows[whole.sum(axis=2)])
         return sums + terms.constant

@@ -21,6 +21,8 @@ from plausible.search.search_problem import SearchProblem
 Kind: TypeAlias = Literal["add", "delete", "reverse"]
 
 _MAX_KEPT = 2**24  # Lines of gains of at most so many numbers are kept, all together
+#: Where each pass over the data takes long, it also scores what the next moves are likely to ask for: so many families.
+_AHEAD = 8
 _FEW = 2  # Up to so many moves are scored one by one, without looking at all others of their families
 
 
@@ -171,10 +173,11 @@ class GraphSearch(SearchProblem[Families, Move]):
         return bool(not is_fixed and known.allowed[child, parent] and num_parents < known.max_parents)
 
     def deltas(self, state: Families, operators: Sequence[Move]) -> list[float]:
-        if len(operators) > _FEW:
+        if len(operators) <= _FEW:
+            gains = self._gains(state, operators)
+        else:
             self._renew(state)
-        gain = self._gain if len(operators) <= _FEW else self._looked_up
-        gains = [gain(state, move) for move in operators]
+            gains = [self._looked_up(state, move) for move in operators]
         return [-math.inf if math.isnan(one) else one for one in gains]  # from one graph without a score to another
 
     def best_operator(self, state: Families, recent: Sequence[Move] = ()) -> tuple[Move, float] | None:
@@ -232,12 +235,24 @@ class GraphSearch(SearchProblem[Families, Move]):
                 return move
         return super().propose(state, rng)
 
-    def _gain(self, state: Families, move: Move) -> float:
-        after = self.apply(state, move)
-        changed = (move.child, move.parent) if move.kind == "reverse" else (move.child,)
-        pairs = [(child, families[child]) for child in changed for families in (after, state)]
-        scores = [self._scores.family(self.names[child], [self.names[p] for p in parents]) for child, parents in pairs]
-        return sum(new - old for new, old in zip(scores[::2], scores[1::2], strict=True))
+    def _gains(self, state: Families, moves: Sequence[Move]) -> list[float]:
+        """Those of a few moves: by the lines that there are, all others by families that are scored together."""
+        changes = [_changes(move) for move in moves]
+        unknown = [pair for pairs in changes for pair in pairs if (pair[0], state[pair[0]]) not in self._kept]
+        named = []
+        for child, other in unknown:
+            parents = state[child]
+            after = [p for p in parents if p != other] if other in parents else sorted((*parents, other))
+            named += [(self.names[child], [self.names[p] for p in family]) for family in (after, parents)]
+        scores = iter(self._scores.families(named).tolist())
+        gains = {pair: next(scores) - next(scores) for pair in unknown}
+        gains |= {pair: self._kept_gain(state, *pair) for pairs in changes for pair in pairs if pair not in gains}
+        return [sum(gains[pair] for pair in pairs) for pairs in changes]
+
+    def _kept_gain(self, state: Families, child: int, other: int) -> float:
+        """What it gains to add a parent, or to take it away, where the line of the family is known."""
+        additions, deletions = self._kept[child, state[child]]
+        return float(deletions[state[child].index(other)] if other in state[child] else additions[other])
 
     def _looked_up(self, state: Families, move: Move) -> float:
         kind, parent, child = move
@@ -264,27 +279,52 @@ class GraphSearch(SearchProblem[Families, Move]):
         more = self._graph.parents.shape[1] - self._deletions.shape[1]
         if more > 0:
             self._deletions = np.pad(self._deletions, ((0, 0), (0, more)), constant_values=-np.inf)
-        new = [child for child in self._stale if (child, state[child]) not in self._kept]
+        new = [(child, state[child]) for child in self._stale if (child, state[child]) not in self._kept]
         if (len(self._kept) + len(new)) * len(self.names) > _MAX_KEPT:
             self._kept.clear()
-            new = list(self._stale)
-        known, candidates, requests = self._knowledge, [], []
-        for child in new:
-            allowed = known.allowed[:, child] & (len(state[child]) < known.max_parents)
-            allowed[list(state[child])] = False
-            candidates.append(np.flatnonzero(allowed))
-            named = (tuple(self.names[place] for place in places) for places in (state[child], candidates[-1].tolist()))
-            requests.append(Request(self.names[child], *named))
-        around = self._scores.around(requests) if requests else ()
-        for child, free, (score, added, removed) in zip(new, candidates, around, strict=True):
-            additions = np.full(len(self.names), -np.inf)
-            additions[free] = _gained(added, score)
-            fixed = known.required[list(state[child]), child] | self._only_additions
-            self._kept[child, state[child]] = (additions, np.where(fixed, -np.inf, _gained(removed, score)))
+            new = [(child, state[child]) for child in self._stale]
+        if new and self._scores.are_dear:
+            new += self._likely(state)
+        self._score_lines(new)
         for child in self._stale:
             self._additions[child], deletions = self._kept[child, state[child]]
             self._deletions[child, : deletions.size] = deletions
         self._stale.clear()
+
+    def _likely(self, state: Families) -> list[tuple[int, tuple[int, ...]]]:
+        """The families that the next moves lead to if they are the best of those that are known now."""
+        graph, families = self._graph, list[tuple[int, tuple[int, ...]]]()
+        gains = np.where(graph.reaches | graph.adjacency, -np.inf, self._additions)
+        gains[list(self._stale)] = -np.inf
+        gains[graph.num_parents >= self._knowledge.max_parents] = -np.inf
+        for place in np.argsort(-gains, axis=None, kind="stable")[: 4 * _AHEAD].tolist():
+            child, parent = divmod(place, len(self.names))
+            family = child, tuple(sorted((*state[child], parent)))
+            if gains[child, parent] > -np.inf and family not in self._kept and len(families) < _AHEAD:
+                families.append(family)
+        return families
+
+    def _score_lines(self, families: Sequence[tuple[int, tuple[int, ...]]]) -> None:
+        """What it gains to add each other variable to families, and to take each parent away; -inf if illegal."""
+        known, candidates, requests = self._knowledge, [], []
+        for child, parents in families:
+            allowed = known.allowed[:, child] & (len(parents) < known.max_parents)
+            allowed[list(parents)] = False
+            candidates.append(np.flatnonzero(allowed))
+            named = (tuple(self.names[place] for place in places) for places in (parents, candidates[-1].tolist()))
+            requests.append(Request(self.names[child], *named))
+        around = self._scores.around(requests) if requests else ()
+        for (child, parents), free, (score, added, removed) in zip(families, candidates, around, strict=True):
+            additions = np.full(len(self.names), -np.inf)
+            additions[free] = _gained(added, score)
+            fixed = known.required[list(parents), child] | self._only_additions
+            self._kept[child, parents] = (additions, np.where(fixed, -np.inf, _gained(removed, score)))
+
+
+def _changes(move: Move) -> list[tuple[int, int]]:
+    """The children whose parents a move changes, and the parent that comes or goes."""
+    own = [(move.child, move.parent)]
+    return [*own, (move.parent, move.child)] if move.kind == "reverse" else own
 
 
 def _gained(after: Floats, before: float) -> Floats:
