@@ -68,9 +68,14 @@ export class Session implements Client {
   /** The rows that were dropped last, by the number that the server knows them by. */
   rows = $state.raw<{ table: string; name: string } | null>(null);
   /** The panel that is open. */
-  panel = $state<string | null>(location.search === "?tour" ? "Tour" : null);
+  panel = $state<string | null>(null);
 
-  constructor(readonly server: Server) {}
+  constructor(
+    readonly server: Server,
+    panel: string | null = null,
+  ) {
+    this.panel = panel;
+  }
 
   /** A file of rows, of cases, or of a model, by its ending. */
   async openFile(file: File): Promise<void> {
