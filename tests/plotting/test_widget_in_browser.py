@@ -156,6 +156,9 @@ def test_weights_of_states_are_told_by_a_form(live):
     form.get_by_label("yes").fill("3")
     live.press("Enter")
     assert widget.evidence == {"bronc": pb.likelihood([3.0, 1.0])}
+    for key in ("w", "Escape", "w", "Enter"):  # keys go back to the node
+        live.press(key)
+    assert widget.evidence == {"bronc": pb.likelihood([3.0, 1.0])}
     assert_shows(view, ASIA, {"bronc": pb.likelihood([3, 1])})
     live.click(view.get_by_role("radio", name="soft"))
     live.click(state(view, "xray", 0))
