@@ -161,6 +161,10 @@ class Cases(IncompleteRows):
         made: Made = self._ready[0][1]
         return made
 
+    def forget(self) -> None:
+        """Let go of what was made of the cases, which refers to them in turn."""
+        self._ready.clear()
+
     @property
     def is_complete(self) -> bool:
         """Whether no cell is missing."""

@@ -126,11 +126,15 @@ def stretches(piece: Piece, variables: Mapping[str, Variable]) -> Iterator[Cases
     """The cases of a piece, some rows at a time."""
     num_rows = piece.table.num_rows
     num_bytes = num_rows * (_BYTES_OF_CELL * len(variables) + _BYTES_OF_ROW)
+    are_kept = piece.room_for("cases", num_bytes)
 
     def made() -> Iterator[Cases]:
         size = max(_CELLS_AT_ONCE // max(len(variables), 1), 1)
         for start in range(0, max(num_rows, 1), size):
             rows = piece.table if size >= num_rows else piece.table.take(np.arange(start, min(start + size, num_rows)))
-            yield replace(Cases.of(variables, rows, has_numbers=True), start=piece.first_row + start)
+            cases = replace(Cases.of(variables, rows, has_numbers=True), start=piece.first_row + start)
+            yield cases
+            if not are_kept:
+                cases.forget()
 
     return piece.made("cases", variables, made, num_bytes)
