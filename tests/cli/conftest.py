@@ -17,6 +17,7 @@ def plausible(capsys, monkeypatch):
     """
     monkeypatch.setattr("sys.stdin", _input(b""))
     monkeypatch.setattr("plausible.studio.server.listen", lambda desk, port, announce, *_: announce("http://page"))
+    monkeypatch.setattr("plausible.cli.studio.end_at_once", lambda: None)
 
     def run(*arguments: str, piped: bytes = b"") -> tuple[int, str, str]:
         with monkeypatch.context() as during:

@@ -28,7 +28,7 @@ def rows(tmp_path):
     ("problem", "code", "line"),
     [
         (KeyboardInterrupt(), 130, "plausible: interrupted\n"),
-        (OSError(28, "No space left on device"), 2, "plausible: [Errno 28] No space left on device\n"),
+        (OSError(28, "No space left on device"), 2, "plausible: {target!r}: No space left on device.\n"),
     ],
     ids=["Ctrl-C", "a full disk"],
 )
@@ -46,7 +46,7 @@ def test_nothing_half_written_is_left(plausible, tmp_path, rows, monkeypatch, en
         return answers(self, chunk)
 
     monkeypatch.setattr(Prediction, "answers", failing)
-    assert plausible("predict", "asia", str(rows), "lung", str(target)) == (code, "", line)
+    assert plausible("predict", "asia", str(rows), "lung", str(target)) == (code, "", line.format(target=str(target)))
     assert pieces == [3, 3]
     assert {path.name for path in tmp_path.iterdir()} == {"rows.csv", *([target.name] if was_there else [])}
     assert not was_there or target.read_text() == "an older answer"

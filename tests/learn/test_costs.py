@@ -12,7 +12,7 @@ from plausible.data.partitions import LocalPartitions, Piece
 from plausible.data.streams import Stream
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
-from plausible.learn import bootstrap, costs, em, explain, parameters, pc, structure
+from plausible.learn import costs, em, explain, parameters, pc, structure
 
 ASIA = examples.load("asia")
 ROWS = ASIA.sample(3000, seed=0)
@@ -93,7 +93,6 @@ def test_learners_that_need_the_rows_are_timed_on_two_numbers_of_them(monkeypatc
     frame = pd.DataFrame({"x": np.arange(100_000) % 3})
     cost = explain(learn, frame)
     assert (cost.num_passes, cost.seconds) == (None, pytest.approx(100.5))
-    assert explain(bootstrap, ROWS, "first-ascent", 2).num_passes is None
     assert "all rows at once" in str(cost)
 
 

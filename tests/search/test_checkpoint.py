@@ -296,7 +296,7 @@ class _Calls:
         (_Calls(os.system, "echo harm"), "system"),
         (_Calls(eval, "1"), "eval"),
         (_Calls(getattr, "text", "upper"), "getattr"),
-        (_Calls(learn_structure, {"a": [0, 1]}), "learn_structure"),
+        (_Calls(learn_structure, {"a": [0, 1]}), "learn.structure"),
     ],
     ids=["system", "eval", "getattr", "our function"],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import threading
 import time
 from importlib.util import find_spec
@@ -17,7 +16,7 @@ import uvicorn
 import plausible
 from live_page import chromium
 from plausible.studio.desk import Desk
-from plausible.studio.server import application
+from plausible.studio.server import application, listening_at
 
 TOKEN = "known-to-tests-only"
 #: Why no page can be shown here; empty where one can.
@@ -35,8 +34,7 @@ class Studio:
 
     def __init__(self) -> None:
         self.desk = Desk()
-        listening = socket.socket()
-        listening.bind(("127.0.0.1", 0))
+        listening = listening_at(0)
         self.port = listening.getsockname()[1]
         config = uvicorn.Config(application(self.desk, TOKEN, self.port), log_level="error", ws="none", lifespan="off")
         self._server = uvicorn.Server(config)

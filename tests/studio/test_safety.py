@@ -102,6 +102,13 @@ def test_the_page_itself_is_shown_to_its_own_machine_only(studio):
     assert httpx.get(f"{studio.address}/", headers={"sec-fetch-site": "none"}).status_code == 200
 
 
+def test_only_this_machine_is_listened_to_and_answers_do_not_wait():
+    """No other address; and small pieces of answers go at once, which asyncio does for sockets that say TCP."""
+    with server.listening_at(0) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"
+        assert listening.proto == socket.IPPROTO_TCP
+
+
 def test_every_answer_forbids_what_no_page_needs(studio):
     """Also refusals and what is not there; nothing says what serves it."""
     for answer in (

@@ -27,7 +27,7 @@ from plausible.errors import MissingFile, PlausibleError, PlausibleWarning
 _USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
 
 #: What shells say of a program that Ctrl-C ended; typer may give it as the result.
-INTERRUPTED = 130
+_INTERRUPTED = 130
 
 
 def _app(named: str | None, others: bool = True) -> typer.Typer:
@@ -115,8 +115,8 @@ def _exit_code(given: list[str]) -> int:
     except MemoryError:
         return _told("The memory is not enough for this.")
     except (typer.Abort, KeyboardInterrupt):
-        code = INTERRUPTED
-    if code == INTERRUPTED:
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:
         return _told("interrupted", code)
     return code if isinstance(code, int) else 0
 

@@ -202,7 +202,8 @@ def _labels() -> None:
 def _sequences() -> None:
     near = pb.HiddenMarkovModel([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.1, 0.9]])
     far = pb.HiddenMarkovModel([1.0, 0.0], [[0.9, 0.1], [0.0, 1.0]], pb.GaussianEmission([0.0, 100.0], [1.0, 1.0]))
-    for model, rows in ((near, [0, 1, None]), (far, [0.0, 100.0, 0.0, 100.0])):
+    wide = pb.HiddenMarkovModel(np.full(5, 0.2), np.full((5, 5), 0.2), np.full((5, 2), 0.5))
+    for model, rows in ((near, [0, 1, None]), (far, [0.0, 100.0, 0.0, 100.0]), (wide, [0, 1, None])):
         model.filter(rows)
         model.smooth(rows)
         model.mpe(rows)

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from plausible.cli.app import INTERRUPTED
 from plausible.cli.commands import command
 from plausible.cli.options import argument, option
 from plausible.cli.output import print_line
@@ -36,7 +35,10 @@ def run_studio(
     source = "asia" if demo else model
     shown = None if source is None else read_any_model(source)
     name = "model" if source is None else Path(source).name
-    try:
-        serve(shown, name, port=port, announce=print_line, opens_browser=not no_browser, has_tour=demo)
-    except KeyboardInterrupt:
-        os._exit(INTERRUPTED)  # at once: a question that still runs is not waited for
+    serve(shown, name, port=port, announce=print_line, opens_browser=not no_browser, has_tour=demo)
+    end_at_once()
+
+
+def end_at_once() -> None:
+    """End the program without waiting for a question that still runs, as Python would."""
+    os._exit(0)

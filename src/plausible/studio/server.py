@@ -196,7 +196,7 @@ def application(desk: Desk, token: str, port: int) -> Any:
 
 def listen(desk: Desk, port: int, announce: Callable[[str], object], opens_browser: bool, page: str = "") -> None:
     """Serve the page until Ctrl-C; `announce` is called with its address, which ends with the token."""
-    listening = _listening(port)
+    listening = listening_at(port)
     port = listening.getsockname()[1]
     token = token_urlsafe(24)
     address = f"http://127.0.0.1:{port}/{page}#{token}"
@@ -216,8 +216,10 @@ def listen(desk: Desk, port: int, announce: Callable[[str], object], opens_brows
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listening(port: int) -> socket.socket:
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def listening_at(port: int) -> socket.socket:
+    """A socket of this machine only; 0 is any port that is free."""
+    # Only of sockets that say they speak TCP does asyncio send small pieces at once; else each answer waits for 40 ms.
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind(("127.0.0.1", port))

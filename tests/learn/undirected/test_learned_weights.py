@@ -299,6 +299,8 @@ def test_directions_without_an_end_are_those_of_a_linear_program_over_all_assign
     """Random features of few rows: told exactly where a combination wins, or ties, over all that rows compete with."""
     rng = np.random.default_rng(seed)
     tables = [rng.integers(-1, 2, (2, 2)).astype(float) + 0.25 for _ in range(4)]
+    for table in tables:  # a feature that is the same everywhere is announced
+        table[0, 0] += (table == table[1, 1]).all()
     scopes = ["AB", "BC", "CD", "AD"]
     features = [pb.Feature(list(s), t, name=f"f{k}") for k, (s, t) in enumerate(zip(scopes, tables, strict=True))]
     frame = pd.DataFrame(rng.integers(0, 2, (6, 4)), columns=list("ABCD"))
