@@ -76,7 +76,7 @@ class DaskPartitions(StreamPartitions):
             for answers in self._in_order(futures, self._pieces, [_place(group) for group in self._groups]):
                 yield from answers
         finally:
-            if not all(pieces.done() for pieces in self._pieces):
+            if not all(pieces.status == "finished" for pieces in self._pieces):  # not there yet, lost or in error
                 self._cancel(self._pieces)
                 self._pieces = []
 
