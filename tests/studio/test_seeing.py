@@ -23,6 +23,12 @@ def test_answers_are_those_of_the_library(studio):
             assert belief["now"] == pytest.approx(expected[name].flat.tolist(), abs=1e-12)
 
 
+def test_an_effort_that_nobody_knows_is_refused(studio):
+    """With those that there are; nothing is taken for another."""
+    refused = studio.refusal("scene", model=studio.open(ASIA, "asia"), effort="endless")
+    assert "'endless' is no effort: quick, patient, approximate" in refused["message"]
+
+
 @pytest.mark.browser
 def test_a_click_moves_beliefs_and_another_click_brings_them_back(show):
     """As a person would."""

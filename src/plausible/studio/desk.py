@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from plausible.data import Table
 from plausible.decisions import InfluenceDiagram
-from plausible.errors import NotSupported, PlausibleError, TooLarge
+from plausible.errors import InvalidArgument, NotSupported, PlausibleError, TooLarge
 from plausible.inference import Budget
 from plausible.models import BayesianNetwork
 from plausible.models.sequences.sequence_model import SequenceModel
@@ -77,7 +77,9 @@ class Version:
 
     def subject(self, effort: str = "quick") -> Subject:
         """What is drawn and asked."""
-        options = EFFORTS[effort] if effort in EFFORTS else EFFORTS["quick"]
+        if effort not in EFFORTS:
+            raise InvalidArgument(f"{effort!r} is no effort: {', '.join(EFFORTS)}.")
+        options = EFFORTS[effort]
         if isinstance(self.model, InfluenceDiagram):
             return Subject.of_solution(self.solution, {"budget": options["budget"]})
         if not hasattr(self.shown, "graph"):
