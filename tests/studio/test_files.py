@@ -43,6 +43,8 @@ def test_a_report_needs_nothing_else_and_runs_nothing(studio):
     assert "smoke := no" in asia
     assert asia.count("<table>") >= len(ASIA.variables)
     assert "<svg" in asia
+    soft = {"xray": {"kind": "jeffrey", "weights": [0.8, 0.2]}}
+    assert "xray = " in studio.ask("report", model=studio.open(ASIA, "asia"), evidence=soft)["text"]
 
 
 def test_two_files_are_compared(studio):

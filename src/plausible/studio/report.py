@@ -10,7 +10,7 @@ from plausible.plotting.scenes import picture_of_subject
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 from plausible.studio.files import stem
-from plausible.studio.seeing import findings_in
+from plausible.studio.seeing import findings_in, focus_in
 
 #: No more tables of distributions than this are part of a report.
 _MOST_TABLES = 200
@@ -33,17 +33,17 @@ def report(desk: Desk, asked: Asked) -> dict[str, Any]:
     evidence, do = findings_in(asked, subject)
     model, notes = version.shown, getattr(version.model, "notes", None)
     title = one_line((notes.name if notes is not None else "") or stem(version.name))
-    told = subject.model.log_probability(evidence, **({"do": do} if do else {})) if evidence else None
-    known = [f"{one_line(name)} = {_said(finding)}" for name, finding in evidence.items()]
-    known += [f"{one_line(name)} := {_said(state)}" for name, state in do.items()]
+    focus = focus_in(asked)
+    told = version.live(focus, (*do, *evidence)).answer(evidence, do).data
+    known = [finding["text"] for finding in told["findings"]]
     parts = [
         f"<h1>{html.escape(title)}</h1>",
         html_of(notes.description) if notes is not None and notes.description else "",
         "<h2>What is known</h2>",
         html_of("\n".join(known) if known else "Nothing."),
-        html_of(f"Its logarithmic probability is {told:.6g}.") if told is not None else "",
+        html_of("\n".join([*told["facts"], *([told["message"]] if told["message"] else [])])),
         "<h2>What is believed</h2>",
-        picture_of_subject(subject, evidence, do, asked.fields.get("focus", "auto")).svg,
+        picture_of_subject(subject, evidence, do, focus).svg,
         "<h2>The model</h2>",
         *(html_of(f"{one_line(name)}\n\n{text}") for name, text in _tables(model)),
     ]
@@ -58,7 +58,3 @@ def _tables(model: Any) -> list[tuple[str, str]]:
     if cpds is not None:
         return [(repr(cpd), str(cpd)) for cpd in list(cpds.values())[:_MOST_TABLES]]
     return [(", ".join(factor.names), str(factor)) for factor in list(model.factors)[:_MOST_TABLES]]
-
-
-def _said(finding: Any) -> str:
-    return one_line(" or ".join(map(str, finding)) if isinstance(finding, list) else str(finding))

@@ -72,7 +72,7 @@ def scene(desk: Desk, asked: Asked) -> dict[str, Any]:
     version, effort = desk.version(asked.text("model")), asked.text("effort", "quick")
     subject = version.subject(effort)
     evidence, do = findings_in(asked, subject)
-    live = version.live(_focus(asked), (*do, *evidence), effort)
+    live = version.live(focus_in(asked), (*do, *evidence), effort)
     return {"scene": live.scene.data, "answer": _answer(live, evidence, do)}
 
 
@@ -85,7 +85,7 @@ def beliefs(desk: Desk, asked: Asked) -> dict[str, Any]:
 
 def live_at(version: Version, asked: Asked) -> Live:
     """The scene that a page shows: by its focus, and what was around it when it was laid out."""
-    return version.live(_focus(asked), tuple(asked.texts("around", [])), asked.text("effort", "quick"))
+    return version.live(focus_in(asked), tuple(asked.texts("around", [])), asked.text("effort", "quick"))
 
 
 def _answer(live: Live, evidence: dict[str, Any], do: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def picture(desk: Desk, asked: Asked) -> dict[str, Any]:
     """The still picture of what is shown, as SVG."""
     subject = desk.version(asked.text("model")).subject()
     evidence, do = findings_in(asked, subject)
-    return {"svg": picture_of_subject(subject, evidence, do, _focus(asked)).svg}
+    return {"svg": picture_of_subject(subject, evidence, do, focus_in(asked)).svg}
 
 
 def findings_in(asked: Asked, subject: Subject) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -109,7 +109,7 @@ def findings_in(asked: Asked, subject: Subject) -> tuple[dict[str, Any], dict[st
     return from_page(subject, asked.mapping("evidence", {})), from_page(subject, asked.mapping("do", {}))
 
 
-def _focus(asked: Asked) -> Any:
+def focus_in(asked: Asked) -> Any:
     """What to show of a large model: names, "auto", or None for all."""
     focus = asked.fields.get("focus", "auto")
     if focus is None or focus == "auto" or (isinstance(focus, list) and all(isinstance(name, str) for name in focus)):
