@@ -134,3 +134,26 @@ def test_a_tree_that_would_take_forever_is_refused_with_its_largest_clique():
     assert caught.value.entries == 2.0**60
     with pytest.raises(TreeTooLarge, match="more than 1e308"):
         compile_program(tuple(combinations(range(60), 2)), (10**6,) * 60)
+
+
+def test_the_estimate_of_time_grows_with_the_factors_on_a_clique():
+    """Each block is multiplied by all of them: n pairs more cost n times what one more costs, in each of its entries."""
+
+    def seconds(num_variables, repeats):
+        pairs = tuple(combinations(range(num_variables), 2))
+        return compile_program(pairs * repeats, (2,) * num_variables).seconds
+
+    for num in (8, 16):  # one block, and many
+        one, two, five = (seconds(num, repeats) for repeats in (1, 2, 5))
+        assert five - one == pytest.approx(4 * (two - one), rel=1e-12)
+        assert two > 1.5 * one
+    alone = compile_program((tuple(range(16)),), (2,) * 16).seconds
+    assert seconds(16, 1) / alone > 10
+    assert seconds(20, 1) / seconds(16, 1) > 2**4
+
+
+def test_many_factors_count_as_work_where_tables_are_large():
+    """A clique of 27 variables with all its 351 pairs is no matter of a second, and budgets are told."""
+    pairs = tuple(combinations(range(27), 2))
+    assert compile_program(pairs, (2,) * 27).seconds > 10
+    assert compile_program((tuple(range(20)),), (2,) * 20).seconds < 0.02

@@ -15,3 +15,4 @@ def test_unpickled_programs_have_read_only_arrays():
         np.testing.assert_array_equal(before, after)
         assert not after.flags.writeable
     assert (copy.order, copy.extent, copy.pieces) == (program.order, program.extent, program.pieces)
+    assert copy.seconds == program.seconds > 0

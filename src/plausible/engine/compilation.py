@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Ints
-from plausible.engine.program import LARGE, Program, cut_into_pieces
+from plausible.engine.program import LARGE, Program, cut_into_pieces, seconds_of
 from plausible.errors import TooLarge
 from plausible.kernels.blocks import Layout
 from plausible.kernels.elimination import eliminate
@@ -136,7 +136,7 @@ def compile_program(
     for array in (counts, *arrays, weight_starts):
         array.setflags(write=False)
     layout = Layout(counts, *arrays)
-    program = Program(layout, tuple(run.order.tolist()), weight_starts, extent, ())
+    program = Program(layout, tuple(run.order.tolist()), weight_starts, extent, seconds_of(layout), ())
     if extent.entries < LARGE:
         return program
     return replace(program, pieces=cut_into_pieces(program.entries.tolist(), parents.tolist()))

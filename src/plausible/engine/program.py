@@ -169,9 +169,25 @@ def _run_in_threads(
                     done(number)
 
 
-#: What one entry, and one clique, cost in a calibration, in seconds: rough figures of today's desktop machines.
-SECONDS_PER_ENTRY = 3e-9
-_SECONDS_PER_CLIQUE = 1e-6
+#: What an operand costs in a calibration, in seconds on one core of today's desktop machines: for each entry of a table
+#: that it is multiplied by, or added up from; for each block of the table; and to be looked at.
+SECONDS_PER_ENTRY = 1e-9
+_SECONDS_PER_BLOCK, _SECONDS_PER_OPERAND = 1e-7, 5e-7
+
+
+def seconds_of(layout: Layout) -> float:
+    """A rough estimate of the time of one calibration: each operand meets each entry of its clique's table.
+
+    Those that are the same in all blocks are multiplied once, into one block; a number for each block, and the weights
+    of states that may be observed, cost little.
+    """
+    cliques, operands = layout.cliques, layout.operands
+    counts = cliques["last"] - cliques["first"] + 2
+    blocks = np.repeat(cliques["num_blocks"], counts)
+    meets = (operands["variable"] < 0) & (operands["is_flat"] == 0)
+    entries = np.repeat(cliques["block"], counts) * np.where(operands["is_fixed"], 1, blocks) * meets
+    seconds = SECONDS_PER_ENTRY * entries.sum() + _SECONDS_PER_BLOCK * blocks.sum()
+    return float(seconds + _SECONDS_PER_OPERAND * len(operands))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,11 +198,13 @@ class Program:
     order: tuple[int, ...]  # The elimination order that made the tree
     weight_starts: Ints  # Where in the store the weights of each variable's states begin
     extent: Extent  # How much room a run takes
+    seconds: float  # About how long one calibration takes, on one core
     pieces: tuple[Piece, ...]  # What threads share out among them, where the program is large; else none
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle so that the arrays come back read-only, for which the kernels are compiled."""
-        return _restored, (tuple(self.layout), self.order, self.weight_starts, tuple(self.extent), self.pieces)
+        rest = self.order, self.weight_starts, tuple(self.extent), self.seconds, self.pieces
+        return _restored, (tuple(self.layout), *rest)
 
     @property
     def sizes(self) -> Ints:
@@ -223,11 +241,6 @@ class Program:
     def width(self) -> int:
         """The number of variables of the largest clique, less one; -1 where there are none."""
         return self.extent.axes - 1
-
-    @property
-    def seconds(self) -> float:
-        """A rough estimate of the time of one calibration."""
-        return self.num_entries * SECONDS_PER_ENTRY + self.num_cliques * _SECONDS_PER_CLIQUE
 
     def smallest_cliques(self, groups: Iterable[Iterable[int]]) -> list[int | None]:
         """For each group of variables the position of the clique with the smallest table that has them all, if any."""
@@ -290,9 +303,10 @@ def _restored(
     order: tuple[int, ...],
     weight_starts: Ints,
     extent: tuple[int, ...],
+    seconds: float,
     pieces: tuple[Piece, ...],
 ) -> Program:
 
     for array in (*arrays, weight_starts):
         array.setflags(write=False)
-    return Program(Layout(*arrays), order, weight_starts, Extent(*extent), pieces)
+    return Program(Layout(*arrays), order, weight_starts, Extent(*extent), seconds, pieces)

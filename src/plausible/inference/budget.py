@@ -74,7 +74,7 @@ class Budget:
     Attributes
     ----------
     seconds
-        The time limit, compared with a rough estimate.
+        The time limit, compared with a rough estimate for one core: all factors, on all entries of their cliques.
     bytes
         The memory limit: for factors, messages and the answer, and for tables if they must all be in memory (samples,
         expected counts, lists of best assignments).

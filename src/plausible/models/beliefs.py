@@ -337,7 +337,7 @@ class Beliefs(ABC):
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
         >>> print(net.compile().explain())
         clique tree: 2 factors over 2 variables
-        1 clique, width 1, 4 entries, 0.0 MiB, about 1e-06 s
+        1 clique, width 1, 4 entries, 0.0 MiB, about 4e-06 s
         largest clique: (A, B), 4 entries, separator ()
         elimination order: A, B
         >>> list(net.compile(targets="A").variables)
