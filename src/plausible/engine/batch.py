@@ -115,9 +115,13 @@ class PreparedRows:
 
     def answer(self, sources: Floats, weights: Floats | None = None, threads: int | None = None) -> RowAnswers:
         """Run the program for each row; see `answer_rows`."""
-        job = _Job(self, sources, weights, self._tables(sources))
-        totals = None if weights is None else np.zeros(self.program.num_entries)
-        width = max(1, min(threads or os.cpu_count() or 1, len(self.parts))) if self._is_large else 1
+        program, kept, is_large = self.program, None, True
+        if self.plan is not None:
+            kept = self._kept(sources, *self._products(Workspace.of(program, sources)))
+            # Else threads take less time than it takes to start them.
+            is_large = len(self.rows) * int(self.plan.message_sizes.sum()) > _SMALL_WORK
+        job, totals = _Job(self, sources, weights, kept), None if weights is None else np.zeros(program.num_entries)
+        width = max(1, min(threads or os.cpu_count() or 1, len(self.parts))) if is_large else 1
         with ExitStack() as stack:
             stack.enter_context(steady(len(self.parts)))
             run_all = map if width == 1 else stack.enter_context(ThreadPoolExecutor(width)).map
@@ -128,23 +132,16 @@ class PreparedRows:
                         totals += part_totals
         return RowAnswers(job.log_totals, None if self.target is None else job.marginals, totals)
 
-    @property
-    def _is_large(self) -> bool:
-        """Whether threads take less time than it takes to start them."""
-        return self.plan is None or len(self.rows) * int(self.plan.message_sizes.sum()) > _SMALL_WORK
-
-    def _tables(self, sources: Floats) -> KeptTables | None:
-        """The clique tables with the factors multiplied in; `None` where they are too large, or entries overflow."""
-        if self.plan is None:
-            return None
+    def _kept(self, sources: Floats, tables: Floats, lowest: float) -> KeptTables | None:
+        """The clique tables with the factors multiplied in; `None` where entries overflow."""
         program = self.program
-        tables, lowest = self._products(Workspace.of(program, sources))
         if lowest <= _LOWEST_LOG:
             # A target's beliefs keep all digits; and what vanished may have been multiplied by more than one.
             if self.target is not None or sources.max() > 1.0:
                 return None
             is_possible = self._products(Workspace.of(program, (sources > 0.0).astype(float)))[0] > 0.0
             tables[is_possible & (tables == 0.0)] = _VANISHED
+        assert self.plan is not None
         starts = np.append(program.layout.cliques["table"], program.num_entries)
         peaks = np.maximum(1.0, np.maximum.reduceat(tables, starts))  # products lose as much in small tables
         return KeptTables(tables, peaks[np.searchsorted(starts, self.plan.tables)], lowest > _LOWEST_LOG)
@@ -217,7 +214,25 @@ class _Job:
         plan = self.prepared.plan
         assert plan is not None
         assert self.kept is not None
-        run = self._collected(plan, part, self.kept)
+        groups, starts, firsts = self.prepared.groups(part)
+        ends = np.cumsum(np.diff(starts) * plan.message_sizes)
+        messages = np.zeros(int(ends[-1]) + 1)
+        messages[-1] = 1.0
+        run = RowRun(
+            tables=self.kept.tables,
+            peaks=self.kept.peaks,
+            rows=self.rows[part],
+            groups=groups,
+            group_starts=starts,
+            firsts=firsts,
+            message_starts=np.concatenate([[0], ends]),
+            messages=messages,
+            entries=np.empty(len(firsts), dtype=np.int64),
+            scales=np.empty(len(firsts)),
+            log_scales=np.empty(len(firsts)),
+            losses=np.empty(len(firsts)),
+        )
+        collect_rows(plan, run)
         risky = np.empty(part.stop - part.start, dtype=np.uint8)
         read_rows(plan, run, self.log_totals[part], risky, self.marginals[part])
         totals = self._no_totals(1)
@@ -239,30 +254,6 @@ class _Job:
         if self.weights is None:
             return self._no_totals(0)
         return look_ups.totals(found, self.weights[part], self.program.num_entries)
-
-    def _collected(self, plan: RowPlan, part: slice, kept: KeptTables) -> RowRun:
-        """The messages of all groups of the rows of a part."""
-
-        groups, starts, firsts = self.prepared.groups(part)
-        ends = np.cumsum(np.diff(starts) * plan.message_sizes)
-        messages = np.zeros(int(ends[-1]) + 1)
-        messages[-1] = 1.0
-        run = RowRun(
-            tables=kept.tables,
-            peaks=kept.peaks,
-            rows=self.rows[part],
-            groups=groups,
-            group_starts=starts,
-            firsts=firsts,
-            message_starts=np.concatenate([[0], ends]),
-            messages=messages,
-            entries=np.empty(len(firsts), dtype=np.int64),
-            scales=np.empty(len(firsts)),
-            log_scales=np.empty(len(firsts)),
-            losses=np.empty(len(firsts)),
-        )
-        collect_rows(plan, run)
-        return run
 
     def one_by_one(self, part: slice) -> Floats:
         """Run some rows on blocks; returns the sum of their beliefs."""

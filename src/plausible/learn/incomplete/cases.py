@@ -51,6 +51,10 @@ class IncompleteRows(ABC):
     def in_memory(self, method: str) -> Cases:
         """All cases at once, for a method that can't do without; refused where they are in pieces."""
 
+    @abstractmethod
+    def completed_by(self, make: Callable[[Cases], Any]) -> Any:
+        """The E-step of all rows, made of one that completes some cases."""
+
     @property
     def hidden(self) -> list[str]:
         """The variables that no case observes."""
@@ -153,6 +157,10 @@ class Cases(IncompleteRows):
     def in_memory(self, method: str) -> Cases:
         """They are."""
         return self
+
+    def completed_by(self, make: Callable[[Cases], Made]) -> Made:
+        """That of the cases."""
+        return make(self)
 
     def ready(self, make: Callable[[Cases], Made]) -> Made:
         """What is made of the cases, which is kept until something else is made of them."""

@@ -73,6 +73,9 @@ class CasesInPieces(IncompleteRows):
             "(of learn.em 'em', 'squared', 'hybrid', 'annealed', ...), or give it some of the rows: a few of the files."
         )
 
+    def completed_by(self, make: Callable[[Cases], ExpectationStep]) -> PiecewiseExpectations:
+        return PiecewiseExpectations(self, make)
+
     def __repr__(self) -> str:
         return f"<CasesInPieces: {len(self.variables) + len(self.continuous)} variables>"
 
@@ -87,13 +90,6 @@ class PiecewiseExpectations:
     def at(self, network: BayesianNetwork, **options: Any) -> Expectations:
         """The expectations under a network, by one pass; it does not hold log P of each case."""
         return self.cases.summed(partial(_expected, make=self.make, network=network, options=options), _added)
-
-
-def completed_by(rows: IncompleteRows, make: Callable[[Cases], ExpectationStep]) -> ExpectationStep:
-    """The E-step of rows, made of one that completes some cases."""
-    if isinstance(rows, CasesInPieces):
-        return PiecewiseExpectations(rows, make)
-    return make(rows.in_memory("EM"))
 
 
 def _expected(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -40,7 +40,7 @@ from plausible.learn.incomplete.starts_and_stops import (
 from plausible.models import BayesianNetwork
 from plausible.models.shown_parts import learned_html, title_of
 from plausible.search.checkpoint import AnyPath, checkpointed
-from plausible.search.run import Clock, HasRun, Run, Stops, best_run, iterate, made
+from plausible.search.run import Clock, HasRun, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 
 #: Told the state after each step; a true answer ends the run.
@@ -122,8 +122,7 @@ def em_run(
     rule, num_scheduled, judge = read_stopping(stopping, limits.tolerance), way.num_scheduled, problem.validation
 
     def judged(state: EMState, trace: tuple[float, ...] = ()) -> EMState:
-        if judge is None:
-            return state
+        assert judge is not None
         return replace(state, validation_trace=(*trace, judge.at(state.network).log_likelihood))
 
     def judged_step(state: EMState) -> EMState:
@@ -135,8 +134,8 @@ def em_run(
         early = num_scheduled - (run.state.num_steps - run.num_steps)  # the steps of this run that the schedule made
         return rule(replace(run, trace=run.trace[early:]) if early > 0 else run)
 
-    first, ends = start if isinstance(start, Run) else judged(start), [settled if num_scheduled else rule]
-    step = partial(way.step, problem) if judge is None else judged_step
+    first = start if judge is None or isinstance(start, Run) else judged(start)
+    step, ends = partial(way.step, problem) if judge is None else judged_step, [settled if num_scheduled else rule]
     run = iterate(step, first, limits, ends, objective=attrgetter("objective"), clock=clock)
     if run.stopped_by == "validation" and run.previous is not None:
         return replace(run, state=run.previous, num_steps=run.num_steps - 1, trace=run.trace[:-1], previous=None)
@@ -353,17 +352,18 @@ def best_em(
     check_count("restarts", restarts)
     way, generator = method or PlainEM(), generator_of(seed)
 
-    def starts() -> Iterator[EMState]:
-        for number in range(restarts + 1):
-            wanted: StartLike = "random" if number else start
-            network = start_network(problem.maximization, problem.cases, wanted, generator)
-            warn_of_symmetry(network, problem.cases)
-            yield made(stops.checkpoint, partial(way.init, problem, network))
+    def begun(wanted: StartLike) -> EMState:
+        network = start_network(problem.maximization, problem.cases, wanted, generator)
+        warn_of_symmetry(network, problem.cases)
+        saved = stops.checkpoint
+        return way.init(problem, network) if saved is None else saved.made(partial(way.init, problem, network))
 
     few = _FEW_STEPS if stops.max_steps is None else min(stops.max_steps, _FEW_STEPS)
     with repeated(few if stops.time_limit is None else 1):
         runs = best_run(
-            lambda state, _: em_run(problem, state, stops, stopping=stopping, method=way, clock=clock), starts(), clock
+            lambda state, _: em_run(problem, state, stops, stopping=stopping, method=way, clock=clock),
+            (begun("random" if number else start) for number in range(restarts + 1)),
+            clock,
         )
     fit = EMFit(runs, problem.cases)
     if not problem.cases.total and fit.unidentified:

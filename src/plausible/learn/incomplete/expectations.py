@@ -182,6 +182,7 @@ class ExactExpectations:
     """
 
     cases: Cases  # what is completed
+    #: The clique tree of the last graph, with the cases made ready, until another graph comes.
     _kept: dict[str, CompiledCases] = field(default_factory=dict, repr=False)
 
     def at(self, network: BayesianNetwork, power: float = 1.0, weights: Floats | None = None) -> Expectations:
@@ -194,19 +195,15 @@ class ExactExpectations:
         tables = [cpd.values if isinstance(cpd, TableCPD) else cpd.to_factor().values for cpd in network.cpds.values()]
         tables = tables if power == 1.0 else [table**power for table in tables]
         cases = self.cases if weights is None else replace(self.cases, weights=weights)
-        logs, counts = self.compiled(network).answers(tables, cases)
+        scopes, known = tuple(cpd.scope for cpd in network.cpds.values()), self._kept.get("last")
+        if known is None or known.scopes != scopes:
+            known = self._kept["last"] = compile_cases(network, self.cases)
+        logs, counts = known.answers(tables, cases)
         impossible = np.flatnonzero(np.isneginf(logs))
         if len(impossible):
             raise impossible_case(network, self.cases, min(impossible.tolist(), key=self.cases.first_row))
         is_exact = power == 1.0 and weights is None
         return Expectations(float(cases.weights @ logs) / power, logs / power, counts, is_exact=is_exact)
-
-    def compiled(self, network: BayesianNetwork) -> CompiledCases:
-        """The clique tree for the graph of a network, with the cases made ready; kept until another graph comes."""
-        scopes, known = tuple(cpd.scope for cpd in network.cpds.values()), self._kept.get("last")
-        if known is None or known.scopes != scopes:
-            known = self._kept["last"] = compile_cases(network, self.cases)
-        return known
 
     def __reduce__(self) -> tuple[object, ...]:
         return ExactExpectations, (self.cases,)

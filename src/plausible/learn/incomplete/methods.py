@@ -18,7 +18,7 @@ from plausible.inference.engines import Engine, check_engine
 from plausible.inference.variational.mean_field import MeanField
 from plausible.learn.incomplete.approximate_expectations import HardExpectations, mean_field_expectations
 from plausible.learn.incomplete.cases import Cases, IncompleteRows, completions_of
-from plausible.learn.incomplete.cases_in_pieces import PiecewiseExpectations, completed_by
+from plausible.learn.incomplete.cases_in_pieces import PiecewiseExpectations
 from plausible.learn.incomplete.expectations import (
     ExactExpectations,
     Expectations,
@@ -65,7 +65,7 @@ class HardEM(EMMethod):
         refuse_numbers(cases, "Hard EM")
         if engine is not None:
             raise NotSupported("Hard EM finds most probable completions by itself: leave engine= out.")
-        return completed_by(cases, HardExpectations)
+        return cases.completed_by(HardExpectations)
 
 
 @dataclass(frozen=True, slots=True)

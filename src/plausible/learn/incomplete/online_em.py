@@ -13,7 +13,6 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.estimation.families import ParameterKnowledge
 from plausible.learn.estimation.priors import LIGHT_PRIOR, PriorLike
-from plausible.learn.incomplete.cases_in_pieces import completed_by
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.starts_and_stops import warn_of_symmetry
@@ -75,7 +74,7 @@ class OnlineEM:
             return self
         if not self.batch_log_likelihoods:
             warn_of_symmetry(self.network, cases)
-        found = completed_by(cases, ExactExpectations).at(self.network)
+        found = cases.completed_by(ExactExpectations).at(self.network)
         weight = self.weight + cases.total
         rate = (cases.total / weight) ** self.decay
         before = self.mean_counts or dict.fromkeys(found.counts, np.zeros(()))

@@ -23,7 +23,6 @@ from plausible.learn.estimation.families import (
 from plausible.learn.estimation.learners import find_learners
 from plausible.learn.estimation.priors import Estimate, PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.incomplete.cases import Cases, IncompleteRows
-from plausible.learn.incomplete.cases_in_pieces import completed_by
 from plausible.learn.incomplete.expectations import (
     EngineExpectations,
     ExactExpectations,
@@ -114,8 +113,8 @@ class EMProblem:
 def expectation_step(cases: IncompleteRows, learned_from: IncompleteRows | None = None) -> ExpectationStep:
     """The exact E-step for cases of either kind, moments in the units of the cases that are learned from."""
     if not cases.continuous:
-        return completed_by(cases, ExactExpectations)
-    return completed_by(cases, partial(HybridExpectations, units=NumberUnits.of(learned_from or cases)))
+        return cases.completed_by(ExactExpectations)
+    return cases.completed_by(partial(HybridExpectations, units=NumberUnits.of(learned_from or cases)))
 
 
 class EMMethod:
@@ -128,11 +127,12 @@ class EMMethod:
 
     def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
         """The state to begin with."""
-        return problem.at(network)
+        return problem.at(network, expectations=problem.expectation.at(network))
 
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """One M-step, then one E-step: the objective does not fall."""
-        return problem.at(*problem.maximized(state), state)
+        network, kept = problem.maximized(state)
+        return problem.at(network, kept, state, problem.expectation.at(network))
 
     @property
     def num_scheduled(self) -> int:
@@ -146,7 +146,7 @@ class EMMethod:
         if engine is None:
             return expectation_step(cases, learned_from)
         refuse_numbers(cases, "EM by an engine")
-        return completed_by(cases, partial(EngineExpectations, engine=engine))
+        return cases.completed_by(partial(EngineExpectations, engine=engine))
 
 
 @dataclass(frozen=True, slots=True)
