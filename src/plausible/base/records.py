@@ -181,9 +181,6 @@ def format_roughly(number: float, digits: int = 2) -> str:
     return f"{float(f'{number:.{digits}g}'):g}"
 
 
-# --- text as HTML ---
-
-
 def html_of(text: str) -> str:
     """Text as HTML, escaped: tables that it holds become tables, all else keeps its lines.
 

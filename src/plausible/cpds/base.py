@@ -47,8 +47,6 @@ class CPD(Frozen, ABC):
     #: Each parent as a variable, or `None` where only its name is known.
     _known_parents: tuple[Variable | None, ...]
 
-    # --- variables ---
-
     @property
     def is_bound(self) -> bool:
         """Whether the states of all parents are known."""
@@ -105,8 +103,6 @@ class CPD(Frozen, ABC):
     @abstractmethod
     def _settle(self) -> None:
         """Check what was given against the parents, as far as they are known, and keep it by position of states."""
-
-    # --- numbers ---
 
     @property
     def is_deterministic(self) -> bool:
@@ -208,8 +204,6 @@ class CPD(Frozen, ABC):
             )
         return column
 
-    # --- independence in a context ---
-
     def ignores(
         self, parents: str | Iterable[str], context: Mapping[str, State] | None = None, tolerance: float = 1e-12
     ) -> bool:
@@ -245,8 +239,6 @@ class CPD(Frozen, ABC):
         part, along = slice_at(self.to_factor().values, fixed), tuple(free)
         return bool((part.max(axis=along) - part.min(axis=along)).max() <= tolerance)
 
-    # --- files ---
-
     @abstractmethod
     def to_record(self) -> dict[str, Any]:
         """The parameters as plain lists, numbers and text (states by position), for files."""
@@ -267,8 +259,6 @@ class CPD(Frozen, ABC):
         if (*parents, variable) == self.scope:
             return self
         return type(self).from_record(variable, parents, self.to_record())
-
-    # --- as a value ---
 
     def is_close(self, other: CPD, tolerance: float = 1e-9) -> bool:
         """Whether both give the same distribution up to `tolerance`, whatever their kind and order of parents."""
@@ -305,8 +295,6 @@ class CPD(Frozen, ABC):
                 if isinstance(part, np.ndarray):
                     part.setflags(write=False)
             setattr(self, name, value)
-
-    # --- for people ---
 
     @abstractmethod
     def _shown(self) -> TextTable | TextLines:

@@ -128,8 +128,6 @@ class ConditionalGaussianCPD(GaussianCPD):
             )
         return np.broadcast_to(array, shape)
 
-    # --- what is there ---
-
     @property
     def discrete_parents(self) -> tuple[Variable, ...]:
         """The parents with states, in order: the axes of all arrays."""
@@ -170,8 +168,6 @@ class ConditionalGaussianCPD(GaussianCPD):
             self.continuous_parents,
         )
 
-    # --- numbers ---
-
     @property
     def num_parameters(self) -> int:
         """For each assignment to the discrete parents an intercept, the coefficients and a variance."""
@@ -210,8 +206,6 @@ class ConditionalGaussianCPD(GaussianCPD):
         same = all(bool((a.max(axis=along) - a.min(axis=along)).max() <= tolerance) for a in arrays)
         named = [self.parent_names[a] for a in free if self.parent_names[a] in coefficients]
         return same and all(bool(np.abs(coefficients[name]).max() <= tolerance) for name in named)
-
-    # --- files and equality ---
 
     def to_record(self) -> dict[str, Any]:
         """All arrays in a row, the last discrete parent's state changing fastest."""

@@ -49,9 +49,6 @@ def _fill(table: Floats, box: Box, axes: Sequence[int], value: Value) -> None:
     table[np.ix_(*chosen)] = np.squeeze(value) if np.size(value) == 1 else value
 
 
-# --- independence in a context ---
-
-
 def varies(
     boxes: Sequence[Box],
     values: Sequence[Value],
@@ -83,9 +80,6 @@ def _meet(box: Box, other: Box, besides: frozenset[int]) -> bool:
         for axis, positions in box.items()
         if axis in other and axis not in besides
     )
-
-
-# --- factors ---
 
 
 def box_table(scope: Scope, boxes: Sequence[Box], values: Sequence[Value]) -> Factor:

@@ -108,8 +108,6 @@ class DeterministicCPD(CPD):
         problem = self.variable.unknown_state(result)
         raise UnknownState(f"The function of {self.variable.name!r} at {where}: {problem}")
 
-    # --- numbers ---
-
     @property
     def positions(self) -> Positions:
         """The position of the child's state for each assignment to the parents, read-only."""
@@ -138,8 +136,6 @@ class DeterministicCPD(CPD):
     def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
         part, along = slice_at(self.positions, fixed), tuple(free)
         return bool((part.max(axis=along) == part.min(axis=along)).all())
-
-    # --- files and equality ---
 
     def to_record(self) -> dict[str, Any]:
         """The positions of the child's states in a row, the last parent's state changing fastest."""

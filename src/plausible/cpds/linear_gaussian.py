@@ -139,8 +139,6 @@ class LinearGaussianCPD(GaussianCPD):
             self._check_continuous(self._look_up(name, variables))
         return super().bind(variables)
 
-    # --- numbers ---
-
     @property
     def is_deterministic(self) -> bool:
         """Whether the variance is zero."""
@@ -172,8 +170,6 @@ class LinearGaussianCPD(GaussianCPD):
 
     def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
         return all(abs(float(self.coefficients[axis])) <= tolerance for axis in free)
-
-    # --- files and equality ---
 
     def to_record(self) -> dict[str, Any]:
         """Intercept, coefficients in the order of the parents, variance."""

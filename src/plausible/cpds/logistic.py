@@ -159,8 +159,6 @@ class LogisticCPD(CPD):
         weight, codes = self._weights[axis], self._codes[axis]
         return weight if codes is None else codes[:, None] * weight
 
-    # --- numbers ---
-
     @property
     def intercept(self) -> Floats:
         """w_0 of all states of the child but the first, read-only."""
@@ -231,8 +229,6 @@ class LogisticCPD(CPD):
             spread = np.abs(self._weights[axis]) if continuous else np.ptp(self._effects(axis), axis=0)
             change += float(spread.max(initial=0.0))
         return change <= tolerance
-
-    # --- files and equality ---
 
     def to_record(self) -> dict[str, Any]:
         """The intercept; for each parent a slope (a list) or weights of its states (a list of lists); and the codes."""

@@ -106,8 +106,6 @@ class Multiplexer(CPD):
                 raise UnknownState(f"The input {parent.name!r} can't be copied to {self.variable.name!r}: {problem}")
         return _read_only(self.variable.index(state) for state in parent.states)
 
-    # --- numbers ---
-
     @property
     def selector(self) -> Variable:
         """The parent that decides which input is copied."""
@@ -159,8 +157,6 @@ class Multiplexer(CPD):
         """The child's positions that an input can copy."""
         copies = self._copies[number].tolist()
         return {copies[fixed[number + 1]]} if number + 1 in fixed else set(copies)
-
-    # --- files and equality ---
 
     def to_record(self) -> dict[str, Any]:
         """For each input the child's positions of its states; the selector is the first parent."""

@@ -123,8 +123,6 @@ class NoisyMax(IndependentCauses):
             )
         return np.asarray(given)
 
-    # --- numbers ---
-
     @property
     def effects(self) -> Mapping[str, Floats]:
         """Parent -> P(Y_i | x_i), read-only arrays of shape `(states of the parent, states of the child)`."""
@@ -167,8 +165,6 @@ class NoisyMax(IndependentCauses):
             else:
                 rest = rest * (table[fixed[axis]] if axis in fixed else table.max(axis=0))
         return bool((rest * (most - least)).max() <= tolerance)
-
-    # --- files ---
 
     def to_record(self) -> dict[str, Any]:
         """The effects, as rows for the states of each parent, and the leak."""

@@ -209,8 +209,6 @@ class NoisyOr(IndependentCauses):
             )
         return parent.num_states - 1
 
-    # --- numbers ---
-
     @property
     def active_states(self) -> Mapping[str, State]:
         """Parent -> its active state."""
@@ -249,8 +247,6 @@ class NoisyOr(IndependentCauses):
             elif parent.num_states == 1 or fixed.get(axis) == self._activity[axis]:
                 rest *= passes
         return rest * (most - least) <= tolerance
-
-    # --- files ---
 
     def to_record(self) -> dict[str, Any]:
         """The activations, the leak and the positions of the active states."""

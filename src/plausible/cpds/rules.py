@@ -190,8 +190,6 @@ class RuleCPD(ContextCPD):
             )
         self._probabilities = low
 
-    # --- numbers ---
-
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules, by name; every context value is a tuple of states."""
@@ -218,8 +216,6 @@ class RuleCPD(ContextCPD):
 
     def _pieces(self) -> tuple[tuple[Box, ...], list[float]]:
         return self._boxes, self._probabilities.tolist()
-
-    # --- files and equality ---
 
     def to_record(self) -> dict[str, Any]:
         """For each rule its context, as pairs of axis (the child's is the last) and positions, and its probability."""

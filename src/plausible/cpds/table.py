@@ -205,8 +205,6 @@ class TableCPD(CPD):
         is_guessed = self.variable.states == tuple(range(num_columns))  # by the length of the last axis
         return has_columns and (num_rows == self.variable.num_states or is_guessed)
 
-    # --- numbers ---
-
     @property
     def values(self) -> Floats:
         """The probabilities, read-only; axes `(*parents, child)`."""
@@ -261,8 +259,6 @@ class TableCPD(CPD):
         for threshold in thresholds:
             found += levels >= threshold[place]
         return found
-
-    # --- files and equality ---
 
     def to_record(self) -> dict[str, Any]:
         """The probabilities in a row, the child's state changing fastest."""

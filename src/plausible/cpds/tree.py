@@ -151,8 +151,6 @@ class TreeCPD(ContextCPD):
             raise InvalidCPD(f"{where} has no branch for {missing!r}; add one, or a default.")
         return [*branches, frozenset(open_positions)] if open_positions else branches
 
-    # --- numbers ---
-
     @property
     def tree(self) -> Split | Leaf:
         """The tree by name; its leaves are probabilities in state order, once the parents are known."""
@@ -180,8 +178,6 @@ class TreeCPD(ContextCPD):
 
     def _pieces(self) -> tuple[tuple[Box, ...], list[Floats]]:
         return leaf_boxes(self._nodes), list(self.rows)
-
-    # --- files and equality ---
 
     def to_record(self) -> dict[str, Any]:
         """The nodes depth first: a leaf's probabilities, or the number of a parent and the positions of each branch.

@@ -90,8 +90,6 @@ class Diagram(Frozen, Hinted):
                     raise CyclicGraph(problem.cycle, claim) from None
             raise
 
-    # --- what is there ---
-
     @property
     def variables(self) -> Mapping[str, Variable]:
         """Name -> variable: chance in the order given, then decisions."""
@@ -140,8 +138,6 @@ class Diagram(Frozen, Hinted):
                 f"{name!r} is {kind}not a decision of this diagram.{suggestion(name, self._decisions)}"
             )
         return self._decisions[name]
-
-    # --- strategies ---
 
     def strategy(self, rules: Mapping[str, RuleLike]) -> Strategy:
         """Make a strategy from simple rules: actions, mappings, functions or tables.
@@ -205,8 +201,6 @@ class Diagram(Frozen, Hinted):
             raise InvalidArgument(f"The rules are a mapping, decision -> rule, not {rules!r}.")
         read = {name: read_rule(rule, self.information(name), self._variables[name]) for name, rule in rules.items()}
         return {name: TableCPD(self._variables[name], rule.values, rule.scope[:-1]) for name, rule in read.items()}
-
-    # --- edits ---
 
     def with_information(self, sees: Mapping[str, Iterable[str]]) -> Self:
         """Return a diagram in which some decisions see other variables: decision -> all that it sees.
@@ -294,8 +288,6 @@ class Diagram(Frozen, Hinted):
     def with_notes(self, notes: Notes) -> Self:
         """Return this diagram with other notes."""
         return type(self)(self._chance.values(), self._decisions.values(), self._utilities.values(), notes)
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Diagram):

@@ -86,9 +86,6 @@ class Decision(Frozen):
         return f"Decision({self.name!r}, {list(self.states)!r}{sees})"
 
 
-# --- all of them, as people give them ---
-
-
 def warn_of_twins(utility: Utility, others: Mapping[str, Utility]) -> None:
     """Warn where a utility without a name of its own stands beside one that has the same parents."""
     if utility.name in others or utility.name != Utility(utility.parent_names, 0.0).name:

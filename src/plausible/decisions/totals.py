@@ -90,9 +90,6 @@ def risk_profile(diagram: Diagram, strategy: StrategyLike, evidence: EvidenceLik
     return Lottery(dict(zip(ordered[is_new].tolist(), (sums / sums.sum()).tolist(), strict=True)))
 
 
-# --- what is noise ---
-
-
 def utility_rounding(diagram: Diagram) -> float:
     """What floats lose: expected utilities of the diagram that differ by no more count as equal.
 

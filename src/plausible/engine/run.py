@@ -102,8 +102,6 @@ class Workspace:
             _LOG.info("An exact answer is computed on a tree of %s.", program)
         return workspace
 
-    # --- evidence ---
-
     def _news(self, weights: Mapping[int, Floats]) -> tuple[Ints, Floats, int]:
         """What differs from the findings before: variables, the weights of their states, how many are observed."""
         before = self._findings
@@ -115,8 +113,6 @@ class Workspace:
         flat = np.concatenate(vectors) if vectors else np.empty(0)
         values = flat if self.semiring == Semiring.SUM else _log(flat)
         return np.array([*changed, *dropped], dtype=np.int64), values, len(changed)
-
-    # --- up and down ---
 
     def collect(self, weights: Mapping[int, Floats]) -> float:
         """Take in the weights of observed variables' states, and pass messages to the roots.

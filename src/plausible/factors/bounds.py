@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from plausible.errors import InvalidArgument
 
-# --- moments and the normal approximation ---
-
 
 @dataclass(frozen=True, slots=True)
 class BernoulliTrials:
@@ -144,9 +142,6 @@ def estimator_diagnostics(estimates: npt.ArrayLike, target: float) -> EstimatorD
     return EstimatorDiagnostics(mean, bias, variance, bias**2 + variance, math.sqrt(variance / values.size))
 
 
-# --- tail bounds ---
-
-
 def chebyshev_bound(probability: float, epsilon: float, num_trials: int) -> float:
     """P(|T - p| ≥ ε) ≤ p(1-p) / (Mε²): loose, but asks for nothing but a variance.
 
@@ -220,9 +215,6 @@ def k_sigma_bound(k: float, probability: float, num_trials: int) -> float:
     return min(1.0, 2 * math.exp(-k * k / 6))
 
 
-# --- how many samples ---
-
-
 def samples_for_absolute_error(epsilon: float, delta: float, sides: Literal[1, 2] = 2) -> int:
     """The least M with P(|T - p| > ε) ≤ δ by Hoeffding's bound: M ≥ ln(2/δ) / (2ε²), whatever p is.
 
@@ -283,9 +275,6 @@ def repetitions_for_error(delta: float, acceptance: float = 0.5) -> int:
 def _ceiling(above: float, *below: float) -> int:
     """The least whole number that is at least `above` over the product of `below`, too large for a float or not."""
     return max(1, math.ceil(Fraction(above) / math.prod(map(Fraction, below))))
-
-
-# --- arguments ---
 
 
 def _check_probability(probability: float) -> None:

@@ -106,9 +106,6 @@ def semi_definite(matrix: Matrix) -> SemiDefinite:
     return SemiDefinite(scale, eigenvalues[kept], vectors[:, kept], defect)
 
 
-# --- conditioning, with a bound on the rounding ---
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditioned:
     """The moments of the variables that are left, and the log-density of those that were seen."""
@@ -165,9 +162,6 @@ def settled(covariance: Matrix, noise: Vector) -> Matrix:
     return covariance
 
 
-# --- a root ---
-
-
 class PivotedRoot(NamedTuple):
     """L with L Lᵀ = A, and for each of its columns the row where it has its positive pivot: see `pivoted_root`."""
 
@@ -189,9 +183,6 @@ def pivoted_root(matrix: Matrix, room: float) -> PivotedRoot:
         columns.append(left[pivots[-1]] / math.sqrt(sizes[pivots[-1]]))
         left = left - np.outer(columns[-1], columns[-1])
     return PivotedRoot(np.array(columns).reshape(len(columns), len(matrix)).T, tuple(pivots))
-
-
-# --- reading numbers, and their rounding ---
 
 
 def rounding(size: int) -> float:

@@ -188,8 +188,6 @@ class Factor(LabelledTable):
         """Pickle by a constructor, so that the table comes back read-only."""
         return Factor.trusted, (self._scope, np.array(self._table), self._info)
 
-    # --- algebra over the union of scopes ---
-
     def __mul__(self, other: Factor | float) -> Factor:
         """The product φ(X, Y) ψ(Y, Z)."""
         return self._binary(np.multiply, other)
@@ -229,8 +227,6 @@ class Factor(LabelledTable):
             where = assignment_at(scope, int(np.argmax(np.isnan(table))))
             raise InvalidFactor(f"Division of a non-zero number by zero at {dict(where)!r}.")
         return Factor.trusted(scope, table)
-
-    # --- reducing the scope ---
 
     def marginalize(self, names: str | Iterable[str]) -> Factor:
         """Sum out variables: Σ_Y φ(X, Y)."""
@@ -281,8 +277,6 @@ class Factor(LabelledTable):
 
     def _known(self, names: str | Iterable[str]) -> dict[str, int]:
         return axes_named(names, self.names, "this factor")
-
-    # --- numbers ---
 
     def normalize(self, over: str | Iterable[str] | None = None) -> Factor:
         """Divide by the sum; with `over`, return the conditional distribution of those variables given the rest.
@@ -345,8 +339,6 @@ class Factor(LabelledTable):
                 ) from None
         values = [function(assignment_at(self._scope, position)) for position in range(self.size)]
         return Factor.from_flat(self._scope, values)
-
-    # --- comparing ---
 
     def is_close(self, other: Factor, tolerance: float = 1e-9) -> bool:
         """Whether both are equal up to `tolerance` in every entry, whatever the order of the axes."""

@@ -117,8 +117,6 @@ class GaussianFactor(HintedNames, GaussianValue):
         g = log_normalizer - 0.5 * (len(names) * LOG_2PI + solver.log_determinant + float(center @ h))
         return cls._of(variables, solver.inverse(), h, g)
 
-    # --- what is there ---
-
     def variable(self, name: str) -> Variable:
         """The variable of that name."""
         return self.scope[self._positions([name])[0]]
@@ -157,8 +155,6 @@ class GaussianFactor(HintedNames, GaussianValue):
         """φ at a point, or at many; a density is not a probability and may exceed one."""
         return np.exp(self.log_value(columns))
 
-    # --- algebra over the union of scopes ---
-
     def __mul__(self, other: GaussianFactor | float) -> GaussianFactor:
         """The product: canonical parameters add."""
         return self._combine(other, 1.0)
@@ -178,8 +174,6 @@ class GaussianFactor(HintedNames, GaussianValue):
         if not 0 < other < math.inf:
             raise InvalidFactor(f"A Gaussian factor is positive and finite: it can't be scaled by {other}.")
         return GaussianFactor._of(self.scope, self.K, self.h, self.g + sign * math.log(other))
-
-    # --- reducing the scope ---
 
     def marginalize(self, names: str | Iterable[str]) -> GaussianFactor:
         """Integrate variables out: ∫ φ(x, y) dy; their block of K must be positive definite.
@@ -240,8 +234,6 @@ class GaussianFactor(HintedNames, GaussianValue):
         scope = read_continuous_scope(v.renamed(names.get(v.name, v.name)) for v in self.scope)
         return GaussianFactor._of(scope, self.K, self.h, self.g)
 
-    # --- moments ---
-
     def normalize(self) -> GaussianFactor:
         """The same function divided by its integral."""
         return GaussianFactor._of(self.scope, self.K, self.h, -_log_integral(self._solver(), self.h))
@@ -261,8 +253,6 @@ class GaussianFactor(HintedNames, GaussianValue):
         if solver is None:
             raise _divergent(list(self.names))
         return solver
-
-    # --- as a value ---
 
     def _numbers(self) -> tuple[Matrix, Vector, float]:
         return self.K, self.h, self.g

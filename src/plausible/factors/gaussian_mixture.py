@@ -97,8 +97,6 @@ class GaussianMixture(GaussianValue):
         parts = {"weights": weights, "scope": scope, "means": means, "covariances": covariances}
         return filled(object.__new__(cls), **parts, collapsed=collapsed)
 
-    # --- what is there ---
-
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the discrete variables, then those of the continuous ones."""
@@ -121,8 +119,6 @@ class GaussianMixture(GaussianValue):
             raise InvalidArgument(f"A component of this mixture needs a state of {missing[0]!r}.")
         place = tuple(variable.index(assignment[variable.name]) for variable in self.weights.scope)
         return MomentGaussian.trusted(self.scope, np.array(self.means[place]), np.array(self.covariances[place]))
-
-    # --- fewer variables ---
 
     def moments(self) -> MomentGaussian:
         """Mean and covariance of the continuous variables, whatever the discrete ones.
@@ -165,8 +161,6 @@ class GaussianMixture(GaussianValue):
         weights = self.weights.marginalize(gone)
         return GaussianMixture.trusted(weights, self.scope, mean.squeeze(axes), covariance, (*self.collapsed, *lost))
 
-    # --- numbers ---
-
     def log_density(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
         """log Σ P(d) N(x; mean(d), covariance(d)) at a point, or at many: numbers for each name, broadcast."""
         if self.collapsed:
@@ -201,8 +195,6 @@ class GaussianMixture(GaussianValue):
         squares = np.einsum("ji,ji->i", surprise, solver.solve(surprise))
         volume = size * LOG_2PI + solver.log_determinant
         return np.asarray(math.log(self.weights.flat[place]) - 0.5 * (squares + volume))
-
-    # --- as a value ---
 
     def _variables(self) -> set[Variable]:
         return {*self.weights.scope, *self.scope}

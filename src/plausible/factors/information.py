@@ -26,9 +26,6 @@ Code = Mapping[Hashable, str]
 Distribution = Factor | Mapping[Hashable, float]
 
 
-# --- entropy ---
-
-
 def entropy(distribution: Factor, names: Names | None = None, base: float = math.e) -> float:
     """H(X) = Σ P(x) log 1/P(x), of all variables jointly, or of `names`; 0 ≤ H ≤ log of the number of assignments.
 
@@ -78,9 +75,6 @@ def _entropy(distribution: Factor, names: Names) -> float:
 def _listed(names: Names) -> list[str]:
     """One name or several, which may come from an iterator that can be read once."""
     return [names] if isinstance(names, str) else list(names)
-
-
-# --- divergence ---
 
 
 def cross_entropy(p: Factor, q: Factor, base: float = math.e) -> float:
@@ -155,9 +149,6 @@ def _expected_log(weights: Table, above: Table | float, below: Table) -> float:
         return math.inf
     numerator = np.log(above[live]) if isinstance(above, np.ndarray) else math.log(above)
     return float(weights[live] @ (numerator - np.log(below[live])))
-
-
-# --- distances ---
 
 
 def l1_distance(p: Factor, q: Factor) -> float:
@@ -252,9 +243,6 @@ def _first(broken: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], axes: int) -
     return tuple(int(place) for place in found[0]) if len(found) else (-1,) * axes
 
 
-# --- codes for symbols ---
-
-
 def fixed_length_bits(num_symbols: int) -> int:
     """⌈log2 n⌉: the bits of a word where all n symbols have words of one length.
 
@@ -337,9 +325,6 @@ def _probabilities(distribution: Distribution) -> dict[Hashable, float]:
     if abs(total - 1) > WRITTEN_ROUNDING:
         raise InvalidFactor(f"A code needs a distribution: non-negative numbers that sum to one, not to {total:.10g}.")
     return numbers
-
-
-# --- arguments ---
 
 
 def _distribution(factor: Factor) -> Factor:

@@ -117,8 +117,6 @@ class LabelledTable(HintedNames):
         positions = [variable.index(state) for variable, state in zip(self._scope, states, strict=True)]
         return tuple(p for p, variable in zip(positions, self._scope, strict=True) if variable.num_states > 1)
 
-    # --- numbers ---
-
     def sum(self) -> float:
         """The sum of all entries: the partition function of a Gibbs factor."""
         return float(self._table.sum())
@@ -143,8 +141,6 @@ class LabelledTable(HintedNames):
         """Whether all entries are non-negative and sum to one."""
         return self.min() >= 0 and abs(self.sum() - 1) <= tolerance
 
-    # --- as a value ---
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabelledTable):
             return NotImplemented
@@ -167,8 +163,6 @@ class LabelledTable(HintedNames):
         Shows at most `max_rows` rows; by default all of up to 60 rows, or the first 20 if there are more.
         """
         return factor_table(self._scope, self.flat, max_rows)
-
-    # --- other libraries ---
 
     def to_dict(self) -> dict[Any, float]:
         """Convert to a mapping from tuples of states (single states if there is one variable) to numbers."""

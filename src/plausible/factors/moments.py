@@ -100,8 +100,6 @@ class MomentGaussian(GaussianValue):
         moments = object.__new__(cls)
         return filled(moments, scope=scope, mean=mean, covariance=covariance, log_normalizer=float(log_normalizer))
 
-    # --- what is there ---
-
     @property
     def variances(self) -> dict[str, float]:
         """The variance of each variable."""
@@ -124,8 +122,6 @@ class MomentGaussian(GaussianValue):
         matrix = self.covariance / scale[:, None] / scale
         np.fill_diagonal(matrix, 1.0)
         return matrix
-
-    # --- other distributions ---
 
     def marginal(self, names: str | Iterable[str]) -> MomentGaussian:
         """The distribution of some variables, in the order asked for."""
@@ -224,8 +220,6 @@ class MomentGaussian(GaussianValue):
 
         return GaussianFactor.from_moments(self.scope, self.mean, self.covariance, self.log_normalizer)
 
-    # --- numbers ---
-
     def log_density(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
         """log N(x; mean, covariance) at a point, or at many: a number or an array for each name, broadcast.
 
@@ -323,8 +317,6 @@ class MomentGaussian(GaussianValue):
                 "Leave out the variables that the others determine."
             )
         return solver
-
-    # --- as a value ---
 
     def _numbers(self) -> tuple[Vector, Matrix, float]:
         return self.mean, self.covariance, self.log_normalizer

@@ -77,8 +77,6 @@ class ProbabilitySpace:
     def __iter__(self) -> Iterator[Any]:
         return iter(self._probabilities)
 
-    # --- events ---
-
     def event(self, event: Event) -> frozenset[Any]:
         """An event as a set of outcomes, to be combined by `&`, `|` and `-`."""
         if callable(event):
@@ -136,8 +134,6 @@ class ProbabilitySpace:
         }
         return bayes_rule(prior, likelihood)
 
-    # --- random variables ---
-
     def random_variable(self, name: str, function: Callable[[Any], Hashable]) -> Factor:
         """The distribution P(X = x) of a function of the outcome; its states are its values, sorted if they can be."""
         return self.joint({name: function})
@@ -180,8 +176,6 @@ class ProbabilitySpace:
         """
         space = self if given is None else self.condition(given)
         return math.fsum(function(outcome) * p for outcome, p in space._probabilities.items() if p)
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ProbabilitySpace):

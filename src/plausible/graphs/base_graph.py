@@ -81,8 +81,6 @@ class BaseGraph(Hinted, ABC):
     def __contains__(self, node: object) -> bool:
         return node in self._index
 
-    # --- parts and edits ---
-
     @abstractmethod
     def subgraph(self, nodes: Nodes) -> Self:
         """The induced subgraph, in this graph's node order."""
@@ -95,8 +93,6 @@ class BaseGraph(Hinted, ABC):
         """This graph without a node and its edges."""
         self._index.position(node)
         return self.subgraph([other for other in self.nodes if other != node])
-
-    # --- as a value ---
 
     def _edge_set(self) -> frozenset[Any]:
         """The edges, equal where the graphs are."""

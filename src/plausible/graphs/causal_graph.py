@@ -37,8 +37,6 @@ class CausalGraph(SeparationGraph):
         self._allow_only("->", "<->")
         self.directed_part()
 
-    # --- separation, by way of the canonical DAG ---
-
     def explain_separation(self, x: Nodes, y: Nodes, given: Nodes = (), limit: int = 10) -> SeparationExplanation:
         """An active trail between `x` and `y`, or what blocks each one.
 
@@ -68,8 +66,6 @@ class CausalGraph(SeparationGraph):
             self._index.select(group)
         allowed = self._index.names(self._index.select(self.nodes if restricted is None else restricted))
         return self.to_dag().minimal_separator(x, y, included, allowed)
-
-    # --- related graphs ---
 
     def to_dag(self) -> DAG:
         """The canonical DAG: every `A <-> B` becomes `A <- U_A_B -> B` with a new latent node.

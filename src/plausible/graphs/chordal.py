@@ -24,8 +24,6 @@ from plausible.graphs.nodes import Node
 from plausible.graphs.separation import reach_outside
 from plausible.graphs.undirected import UndirectedGraph
 
-# --- tests ---
-
 
 def is_chordal(graph: GraphLike[UndirectedGraph]) -> bool:
     """Whether every cycle of four or more nodes has a chord; linear in nodes and edges (Tarjan & Yannakakis 1984).
@@ -156,9 +154,6 @@ def _shortest_path(neighbors: Sequence[set[int]], start: int, goal: int, allowed
     while path[-1] != start:
         path.append(before[path[-1]])
     return path[::-1]
-
-
-# --- making a graph chordal ---
 
 
 def triangulate(

@@ -244,9 +244,6 @@ def _direct(state: Orientation, edge: tuple[int, int]) -> list[tuple[int, int]]:
     return [edge, *state.close(fresh=edge)]
 
 
-# --- experiments ---
-
-
 def interventional_essential_graph(dag: GraphLike[DAG], targets: Targets = ()) -> PDAG:
     """The graph of all DAGs that experiments can't tell from this one: directed are the edges that all of them share.
 

@@ -124,9 +124,6 @@ def _absorbing_steps(run: Elimination) -> tuple[int, ...]:
     return tuple(absorbers)
 
 
-# --- clique trees ---
-
-
 def clique_tree(graph: GraphLike[UndirectedGraph]) -> CliqueTree:
     """The maximal cliques of a chordal graph, joined to a tree with the running intersection property.
 

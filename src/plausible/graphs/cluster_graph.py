@@ -147,9 +147,6 @@ class CliqueTree:
         return sum(prod(sizes[node] for node in clique) for clique in self.cliques)
 
 
-# --- checks ---
-
-
 def has_running_intersection(
     clusters: Iterable[Nodes], edges: Iterable[tuple[int, int]], sepsets: Iterable[Nodes] | None = None
 ) -> bool:
@@ -225,9 +222,6 @@ def _places(clusters: _Sets, scopes: Iterable[Nodes]) -> Iterable[int | None]:
         yield min(fitting, key=lambda place: len(sets[place]), default=None)
 
 
-# --- the Bethe cluster graph ---
-
-
 def bethe_cluster_graph(scopes: Iterable[Nodes]) -> ClusterGraph:
     """One cluster for each factor, then one for each node, joined where the factor has the node.
 
@@ -248,9 +242,6 @@ def bethe_cluster_graph(scopes: Iterable[Nodes]) -> ClusterGraph:
         edges=tuple((factor, len(families) + index.position(node)) for factor, node in links),
         sepsets=tuple((node,) for _, node in links),
     )
-
-
-# --- sets, pairs and forests ---
 
 
 def _read_clusters(clusters: Iterable[Nodes], edges: Iterable[tuple[int, int]]) -> tuple[_Sets, _Edges]:

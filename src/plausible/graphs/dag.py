@@ -76,8 +76,6 @@ class DAG(PlainGraph):
         names, pairs = read_adjacency(matrix, nodes)
         return cls(pairs, nodes=names)
 
-    # --- what is there ---
-
     @property
     def edges(self) -> tuple[tuple[Node, Node], ...]:
         """The edges `(parent, child)`, ordered by parent, then as given."""
@@ -106,8 +104,6 @@ class DAG(PlainGraph):
     def is_adjacent(self, a: Node, b: Node) -> bool:
         """Whether an edge joins the two nodes, in either direction."""
         return self.has_edge(a, b) or self.has_edge(b, a)
-
-    # --- relations ---
 
     def parents(self, node: Node) -> tuple[Node, ...]:
         """The nodes with an edge into `node`."""
@@ -165,8 +161,6 @@ class DAG(PlainGraph):
     def topological_order(self) -> tuple[Node, ...]:
         """The nodes, parents before children; ties follow the node order (Kahn's algorithm)."""
         return self._index.names(self._order)
-
-    # --- separation ---
 
     def d_separated(self, x: Nodes, y: Nodes, given: Nodes = ()) -> bool:
         """Whether `given` d-separates `x` and `y`: no trail between them is active, hence X ⊥ Y | Z.
@@ -231,8 +225,6 @@ class DAG(PlainGraph):
         )
         return self.subgraph(relevant).moralize().minimal_separator(x, y, included, allowed)
 
-    # --- connectivity ---
-
     @property
     def is_polytree(self) -> bool:
         """Whether the graph is singly connected: no two nodes are joined by more than one trail."""
@@ -245,8 +237,6 @@ class DAG(PlainGraph):
 
     def _path_rules(self) -> PathRules:
         return PathRules(up=((),) * len(self), down=self._children)
-
-    # --- related graphs ---
 
     def skeleton(self) -> UndirectedGraph:
         """Return the undirected graph with the same adjacencies."""
@@ -268,8 +258,6 @@ class DAG(PlainGraph):
         cut = set(self._index.names(self._index.select(nodes)))
         return DAG([(a, b) for a, b in self.edges if a not in cut], nodes=self.nodes)
 
-    # --- edits ---
-
     def with_edge(self, source: Node, target: Node) -> DAG:
         """Return the graph with one more edge; a cycle is an error."""
         return DAG((*self.edges, (source, target)), nodes=self.nodes)
@@ -283,8 +271,6 @@ class DAG(PlainGraph):
     def with_reversed_edge(self, source: Node, target: Node) -> DAG:
         """Return the graph with `source -> target` reversed."""
         return self.without_edge(source, target).with_edge(target, source)
-
-    # --- as a value ---
 
     def to_networkx(self) -> nx.DiGraph[Any]:
         """Convert to a networkx digraph with the same nodes and edges."""

@@ -43,9 +43,6 @@ class Elimination:
         return sum(prod(sizes[node] for node in clique) for clique in self.cliques)
 
 
-# --- the price of an order ---
-
-
 def eliminate(graph: GraphLike[DAG | UndirectedGraph], order: Iterable[Node]) -> Elimination:
     """Eliminate the nodes of `order` one after the other and record what happens (Koller & Friedman 2009, 9.4).
 
@@ -130,9 +127,6 @@ def elimination_cost(
     return eliminate(graph, order).cost(cardinalities)
 
 
-# --- greedy orders ---
-
-
 def elimination_order(
     graph: GraphLike[DAG | UndirectedGraph],
     heuristic: Heuristic = "min-fill",
@@ -194,9 +188,6 @@ def elimination_order(
         return orders[0]
     by_name = dict(zip(index, sizes, strict=True))
     return min(orders, key=lambda order: elimination_cost(graph, order, by_name))
-
-
-# --- reading arguments ---
 
 
 def interaction_graph(graph: GraphLike[DAG | UndirectedGraph]) -> UndirectedGraph:

@@ -108,9 +108,6 @@ def covered_edges(dag: GraphLike[DAG]) -> tuple[tuple[Node, Node], ...]:
     return tuple((a, b) for a, b in dag.edges if {a, *dag.parents(a)} == set(dag.parents(b)))
 
 
-# --- from a PDAG to one DAG of its class, or to one that is near it ---
-
-
 def consistent_extension(pdag: GraphLike[PDAG]) -> DAG:
     """A DAG with the skeleton, the directions and exactly the immoralities of the PDAG.
 

@@ -41,9 +41,6 @@ class TellsIndependence(Protocol):
 Distribution: TypeAlias = IndependenceOracle | TellsIndependence
 
 
-# --- tests ---
-
-
 def find_violation(
     graph: GraphLike[DAG | UndirectedGraph], distribution: Distribution, *, is_positive: bool = False
 ) -> Independence | None:
@@ -134,9 +131,6 @@ def is_perfect_map(graph: GraphLike[DAG | UndirectedGraph], distribution: Distri
     graph = read_plain(graph)
     refuse_many_nodes(graph.nodes)
     return is_i_map(graph, distribution) and find_unentailed(graph, distribution) is None
-
-
-# --- construction ---
 
 
 def minimal_i_map(distribution: Distribution, order: Iterable[Node]) -> DAG:

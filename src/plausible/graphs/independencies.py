@@ -122,9 +122,6 @@ def _read_separable(graph: GraphLike[Separable]) -> Separable:
     return separable
 
 
-# --- the statements of a Markov property ---
-
-
 def local_independencies(graph: GraphLike[DAG | UndirectedGraph]) -> tuple[Independence, ...]:
     """The local Markov property, one statement for each node about which there is something to say.
 
@@ -230,9 +227,6 @@ def all_independencies(graph: GraphLike[Separable], max_given: int | None = None
     is_separated = separation_oracle(graph)
     candidates = single_pairs(graph.nodes, max_given)
     return tuple(Independence((a,), (b,), given) for a, b, given in candidates if is_separated((a,), (b,), given))
-
-
-# --- enumeration ---
 
 
 def single_pairs(nodes: Sequence[Node], max_given: int | None = None) -> Iterator[tuple[Node, Node, tuple[Node, ...]]]:

@@ -61,8 +61,6 @@ class MarkMasks:
             masks.put(b, a, edge.right_mark)
         return masks
 
-    # --- what is there ---
-
     def __len__(self) -> int:
         return len(self.adjacent)
 
@@ -109,8 +107,6 @@ class MarkMasks:
         other.arrow, other.arrow_from = self.arrow[:], self.arrow_from[:]
         other.tail, other.tail_from = self.tail[:], self.tail_from[:]
         return other
-
-    # --- changes ---
 
     def put(self, node: int, other: int, mark: Mark) -> None:
         """Set the mark at a node on its edge to another, whatever it was."""

@@ -71,8 +71,6 @@ class MarkedGraph(BaseGraph):
         row = self._incident[self._index.position(node)]
         return self._index.names(other for other, near, far in row if near is here and far is there)
 
-    # --- what is there ---
-
     @property
     def edges(self) -> tuple[Edge, ...]:
         """The edges in the order given, each with its tail, or else its circle, or else its earlier node first."""
@@ -96,8 +94,6 @@ class MarkedGraph(BaseGraph):
     def is_adjacent(self, a: Node, b: Node) -> bool:
         """Whether any edge joins the two nodes."""
         return bool(self.edges_between(a, b))
-
-    # --- relations ---
 
     def parents(self, node: Node) -> tuple[Node, ...]:
         """The nodes with an edge `->` into `node`."""
@@ -150,8 +146,6 @@ class MarkedGraph(BaseGraph):
     def _names(self, positions: Iterable[int]) -> frozenset[Node]:
         return frozenset(self._index.names(positions))
 
-    # --- related graphs ---
-
     def skeleton(self) -> UndirectedGraph:
         """The same adjacencies without marks."""
         return UndirectedGraph((edge.ends for edge in self._edges), nodes=self.nodes)
@@ -194,8 +188,6 @@ class MarkedGraph(BaseGraph):
     def _keep(self, edges: Iterable[Edge]) -> Self:
         return type(self)(edges, nodes=self.nodes)
 
-    # --- edits ---
-
     def with_edge(self, left: Node, right: Node, symbol: str = "->") -> Self:
         """This graph and one more edge, written as `left symbol right`."""
         return self._keep((*self._edges, Edge.of(left, symbol, right)))
@@ -207,8 +199,6 @@ class MarkedGraph(BaseGraph):
             there = " and ".join(f"'{edge}'" for edge in between) or "nothing"
             raise InvalidGraph(f"There is no edge '{gone}' to remove; between these nodes there is {there}.")
         return self._keep(edge for edge in self._edges if edge != gone)
-
-    # --- as a value ---
 
     def _triples(self) -> list[tuple[Node, str, Node]]:
         return [(edge.left, edge.symbol, edge.right) for edge in self._edges]
@@ -222,8 +212,6 @@ class MarkedGraph(BaseGraph):
         for edge in self._edges:
             graph.add_edge(edge.left, edge.right, key=edge.symbol, **{MARKS_ATTRIBUTE: edge.symbol})
         return graph
-
-    # --- checks that several kinds share ---
 
     def _allow_only(self, *symbols: str) -> None:
         for edge in self._edges:

@@ -87,8 +87,6 @@ class MarkRules:
         """The nodes c that are not adjacent to a, where b is known to be a collider between a and c, or none."""
         return ~(self._masks.adjacent[a] | 1 << a | self._ambiguous.get((a, b), 0))
 
-    # --- arrowheads ---
-
     def _rule_1(self) -> None:
         """a *-> b o-* c, a and c not adjacent: b -> c."""
         masks = self._masks
@@ -138,8 +136,6 @@ class MarkRules:
                     theta = collider_path_start(masks, a, c)
                     if theta is not None:
                         yield DiscriminatingPath(theta, a, b, c)
-
-    # --- undirected edges: selection ---
 
     def _rule_5(self) -> None:
         """a o-o b at the ends of an uncovered path of circles that is uncovered round about: all are undirected."""
@@ -200,8 +196,6 @@ class MarkRules:
             for c in bits(masks.circle(b)) if half else ():
                 if half & self._beyond(c, b):
                     masks.want(b, c, Mark.TAIL)
-
-    # --- tails ---
 
     def _rule_8(self) -> None:
         """a -> b -> c or a -o b -> c, and a o-> c: a -> c."""

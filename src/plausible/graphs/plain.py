@@ -38,8 +38,6 @@ class PlainGraph(BaseGraph):
         """The positions of the nodes, for algorithms that work on integers."""
         return self._index
 
-    # --- connectivity ---
-
     @property
     def components(self) -> tuple[tuple[Node, ...], ...]:
         """The connected components, ignoring directions; ordered, and each inside, by the node order. Linear.
@@ -86,8 +84,6 @@ class PlainGraph(BaseGraph):
         """
         ends = frozenset([self._index.position(source)]), frozenset([self._index.position(target)])
         return Listing(lambda: map(self._index.names, simple_paths(self._path_rules(), *ends)), limit)
-
-    # --- related graphs ---
 
     def subgraph(self, nodes: Nodes) -> Self:
         """Return the induced subgraph, in this graph's node order."""

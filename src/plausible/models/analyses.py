@@ -97,8 +97,6 @@ class ParameterAnalyses(Beliefs):
     ) -> Factor:
         return with_error_bars(self, answer, evidence, do, uncertainty)
 
-    # --- derivatives ---
-
     def derivatives(
         self,
         evidence: EvidenceLike | None = None,
@@ -247,8 +245,6 @@ class ParameterAnalyses(Beliefs):
             for name, cpd in self.cpds.items()
         )
         return type(self)(*cpds)
-
-    # --- sensitivity ---
 
     def sensitivity(
         self,
@@ -402,8 +398,6 @@ class ParameterAnalyses(Beliefs):
         P(test=- | ill=no) 0.9048 0.9744  0.0871   0.2617
         """
         return tornado(self.sensitivities(target, state, evidence, budget=budget), vary, amount, limit)
-
-    # --- parts ---
 
     def _product(self, question: Question, *, only_relative: bool = True) -> FamilyProduct:
         """Tables to differentiate in, and the compact factors of all other distributions.

@@ -151,8 +151,6 @@ class Answers(Beliefs):
         """Rows without evidence by a way of the model's own, where it has one."""
         return None
 
-    # --- best assignments ---
-
     @keyword_hints
     def mpe(
         self,
@@ -289,8 +287,6 @@ class Answers(Beliefs):
         elif not isinstance(question.engine, Optimizer):
             log_probability = difference(log_value, self._log_normalizer(question.context, question.engine, None))
         return Assignment(best, log_probability=log_probability, log_product=log_value, info=best.info)
-
-    # --- rows ---
 
     @overload
     def sample(

@@ -104,8 +104,6 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Drawn,
         network.notes = notes or NO_NOTES
         return network
 
-    # --- what is there ---
-
     @property
     def variables(self) -> Mapping[str, Variable]:
         """Name -> variable, in the order given; inputs come first."""
@@ -158,8 +156,6 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Drawn,
     def factors(self) -> tuple[Factor, ...]:
         """The compact factors of all distributions; multiply them and sum out auxiliary variables to get the joint."""
         return lower(self._cpds.values(), self._variables, {}).factors
-
-    # --- what questions are told ---
 
     def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts:
         """The CPDs of the named variables and their ancestors: all others are barren. Inputs must be observed."""
@@ -219,8 +215,6 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Drawn,
 
         return Samples(self._variables, num_rows, block)
 
-    # --- rows and structure ---
-
     def joint(self, max_entries: int = MAX_ENTRIES) -> Factor:
         """Compute the full joint distribution as one table; refused if it would have more than `max_entries`."""
         check_size(tuple(self._variables.values()), "The joint distribution", max_entries)
@@ -263,8 +257,6 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Drawn,
                 known.add(name)
         return self.graph.d_separated(x, y, given=known)
 
-    # --- other models ---
-
     def to_markov_network(self) -> MarkovNetwork:
         """Convert to a Markov network with the same joint: one factor per family, over the moral graph.
 
@@ -286,8 +278,6 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Drawn,
         names = unique_names(map(family_text, self._cpds.values()), taken=self._variables)
         factors = dict(zip(names, (cpd.to_factor() for cpd in self._cpds.values()), strict=True))
         return FactorGraph(factors, variables=self._variables.values(), notes=self.notes)
-
-    # --- edits ---
 
     def with_cpd(self, cpd: CPD) -> BayesianNetwork:
         """Return a network with this distribution added; it replaces the one of the same variable, if any."""
@@ -387,8 +377,6 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Drawn,
     def _check(self, name: str) -> None:
         if not isinstance(name, str) or name not in self._variables:
             raise UnknownVariable.named(name, self._variables, "this network")
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BayesianNetwork):

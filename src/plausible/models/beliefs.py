@@ -85,8 +85,6 @@ class Beliefs(ABC):
     _is_normalized = False
     _place = "this network"
 
-    # --- what a model tells ---
-
     @property
     @abstractmethod
     def variables(self) -> Mapping[str, Variable]:
@@ -109,8 +107,6 @@ class Beliefs(ABC):
         """The variables whose distributions an answer can depend on; None where that is not known."""
         return None
 
-    # --- ways ---
-
     def _exact_way(self, question: Question) -> Tables | Numbers:
         return Numbers(question) if question.has_hidden_numbers else Tables(question)
 
@@ -126,8 +122,6 @@ class Beliefs(ABC):
                 f"{self.inputs[0]!r} is an input without a distribution: P(rest | inputs) is not {other}. "
                 "Give the inputs CPDs first: with_cpd(...)."
             )
-
-    # --- questions ---
 
     @keyword_hints
     def query(
@@ -311,8 +305,6 @@ class Beliefs(ABC):
         settings, needed = settings_of(do), question.model._requisite(question)
         requisite = None if needed is None else tuple(name for name in needed if name not in settings)
         return replace(way.plan(), requisite=requisite)
-
-    # --- the compiled model ---
 
     @advising(_COMPILE_REMEDIES)
     def compile(

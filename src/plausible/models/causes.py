@@ -90,9 +90,6 @@ def _around(effect: Table, level: int) -> Table:
     return at if level == 0 else np.concatenate([effect[..., :level].sum(axis=-1, keepdims=True), at], axis=-1)
 
 
-# --- the order in which effects are put together ---
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Decomposition:
     """Small factors, and an order that keeps them small."""
@@ -219,9 +216,6 @@ def _fold(current: dict[int, str], branch: Mapping[int, str], builders: Sequence
 def _way(maximum: str) -> str:
     """The name of the variable that says which of two maxima attains a third."""
     return f"{maximum}?"
-
-
-# --- factors ---
 
 
 @dataclass(frozen=True, slots=True)

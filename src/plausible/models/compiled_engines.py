@@ -68,8 +68,6 @@ class ExactEngine(CompiledModel):
     def _log_constant(self) -> float:
         return self.log_normalizer
 
-    # --- a table of evidence ---
-
     def _row_log_totals(self, frame: Any) -> Floats:
         rows = encode_evidence(frame, self.variables, self.place)
         return self.sums.answer_rows(rows).log_totals - self.log_normalizer
@@ -129,8 +127,6 @@ class ExactEngine(CompiledModel):
         assert answers.marginals is not None
         return answers.marginals
 
-    # --- the plan ---
-
     def explain(self, targets: str | Sequence[str] | None = None) -> Plan:
         """The clique tree and its cost: order, width, entries, memory, a rough time, and the largest clique.
 
@@ -185,8 +181,6 @@ class HybridEngine(CompiledModel):
     def _exact_way(self, question: Question) -> Numbers:
         return Numbers(question if question.budget is not None else replace(question, budget=self.budget))
 
-    # --- one evidence ---
-
     def continuous_marginals(self, evidence: EvidenceLike | None = None) -> dict[str, MomentGaussian]:
         """The exact mean and variance of every continuous variable."""
         return Question.read(self, _NUMBERS, None, evidence).answer(lambda way: way.all_moments())
@@ -200,8 +194,6 @@ class HybridEngine(CompiledModel):
         """P(targets | evidence) as a mixture of Gaussians."""
         answer: GaussianMixture = Question.read(self, _NUMBERS, targets, evidence).answer(lambda way: way.mixture())
         return answer
-
-    # --- a table of evidence ---
 
     def _row_beliefs(self, frame: Any, target: Variable) -> Floats:
         """By the pattern of missing numbers, so that 100,000 rows take seconds."""
@@ -360,8 +352,6 @@ class HybridEngine(CompiledModel):
                 f"{row_name(rows.source, int(np.argmax(matters & hidden)))} has no number for {parents}, on which the "
                 f"discrete {name!r} depends: exact inference can't integrate that. Fill it in, or leave {name!r} out."
             )
-
-    # --- the plan ---
 
     def explain(self, targets: str | Sequence[str] | None = None) -> Plan:
         """What the marginals of all variables, or the joint of some, would cost, without any evidence."""

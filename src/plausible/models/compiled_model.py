@@ -88,8 +88,6 @@ class CompiledModel(ABC):
     def _repr_html_(self) -> str:
         return html_page(title_of(self), variables_table(self.variables.values()))
 
-    # --- one evidence ---
-
     def query(self, targets: str | Iterable[str], evidence: EvidenceLike | None = None) -> Factor:
         """Compute P(targets | evidence) of discrete targets as a normalised factor; its `.info` has the cost.
 
@@ -166,8 +164,6 @@ class CompiledModel(ABC):
             lambda way: take(way.samples(number, seed))
         )
         return rows
-
-    # --- a table of evidence ---
 
     @overload
     def predict_proba(

@@ -71,8 +71,6 @@ class ConditionalRandomField(EvidenceAnalyses, Drawn, Answers, Frozen):
                     f"Factor {number} over ({', '.join(factor.names)}) has no output variable: it cancels in P(Y | X)."
                 )
 
-    # --- what is there ---
-
     @property
     def variables(self) -> Mapping[str, Variable]:
         """Name -> variable, inputs and outputs, in the order given."""
@@ -102,8 +100,6 @@ class ConditionalRandomField(EvidenceAnalyses, Drawn, Answers, Frozen):
     def notes(self) -> Notes:
         """Name, description, positions and the like."""
         return self._network.notes
-
-    # --- questions ---
 
     def given(self, inputs: Mapping[str, State]) -> MarkovNetwork:
         """The Markov network of the outputs for one state of each input."""
@@ -137,8 +133,6 @@ class ConditionalRandomField(EvidenceAnalyses, Drawn, Answers, Frozen):
     def _states(self, positions: Sequence[int]) -> dict[str, State]:
         pairs = zip(self._inputs, positions, strict=True)
         return {name: self.variables[name].states[int(position)] for name, position in pairs}
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalRandomField):

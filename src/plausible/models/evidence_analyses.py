@@ -65,8 +65,6 @@ class EvidenceAnalyses(Beliefs):
             return itself
         return _Answers(engine.query, engine.marginals, engine.log_probability)
 
-    # --- information ---
-
     @advising(_REMEDIES)
     def entropy(
         self,
@@ -164,8 +162,6 @@ class EvidenceAnalyses(Beliefs):
     ) -> NumberInformation:
         """What a continuous variable would tell about the target."""
         raise NotSupported(f"{name!r} is continuous: this kind of model can't tell what it says about {target!r}.")
-
-    # --- findings ---
 
     @advising(_REMEDIES)
     def evidence_impact(self, target: str, evidence: EvidenceLike, *, budget: Budget | None = None) -> EvidenceImpact:

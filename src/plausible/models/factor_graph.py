@@ -65,8 +65,6 @@ class FactorGraph(EvidenceAnalyses, Drawn, Answers, Frozen):
         edges = [(variable, name) for name, factor in self._factors.items() for variable in factor.names]
         self._graph = UndirectedGraph(edges, nodes=(*taken, *names))
 
-    # --- what is there ---
-
     @property
     def variables(self) -> Mapping[str, Variable]:
         """Name -> variable, in the order given."""
@@ -105,16 +103,12 @@ class FactorGraph(EvidenceAnalyses, Drawn, Answers, Frozen):
         """Whether there is no cycle."""
         return self._graph.is_forest
 
-    # --- what questions are told ---
-
     def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts:
         return self._network._parts(names, evidence)
 
     def _families(self) -> dict[str, tuple[Variable, ...]]:
         """The scopes of the factors, by their names."""
         return {name: factor.scope for name, factor in self._factors.items() if factor.scope}
-
-    # --- other models ---
 
     def to_markov_network(self) -> MarkovNetwork:
         """The Markov network of the same factors; their names are lost.
@@ -133,8 +127,6 @@ class FactorGraph(EvidenceAnalyses, Drawn, Answers, Frozen):
         graph.add_nodes_from((name, {"bipartite": 1, "factor": factor}) for name, factor in self._factors.items())
         graph.add_edges_from(self._graph.edges)
         return graph
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FactorGraph):

@@ -78,8 +78,6 @@ class MarkovNetwork(EvidenceAnalyses, Drawn, Answers, Frozen, Hinted):
         self._graph = UndirectedGraph(edges, nodes=self._variables)
         self.notes = notes or Notes()
 
-    # --- what is there ---
-
     @property
     def variables(self) -> Mapping[str, Variable]:
         """Name -> variable, in the order given."""
@@ -117,8 +115,6 @@ class MarkovNetwork(EvidenceAnalyses, Drawn, Answers, Frozen, Hinted):
     def __contains__(self, name: object) -> bool:
         return name in self._variables
 
-    # --- what questions are told ---
-
     def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts:
         return Parts(factors=self._all_factors())
 
@@ -130,8 +126,6 @@ class MarkovNetwork(EvidenceAnalyses, Drawn, Answers, Frozen, Hinted):
 
     def _families(self) -> dict[str, tuple[Variable, ...]]:
         return {str(number): factor.scope for number, factor in enumerate(self._factors) if factor.scope}
-
-    # --- the measure ---
 
     def energy(self, assignment: Mapping[str, State]) -> float:
         """-Σ ln φ_i of a complete assignment, infinite where a factor is zero: P = exp(-energy) / Z."""
@@ -168,8 +162,6 @@ class MarkovNetwork(EvidenceAnalyses, Drawn, Answers, Frozen, Hinted):
         """log P(row) of each complete row of a data frame: one look-up in each factor, and log Z once."""
         return self.log_measures(encode_columns(frame, self._variables)) - self.log_partition()
 
-    # --- other forms ---
-
     def clique_potentials(self) -> tuple[Factor, ...]:
         """One factor for each maximal clique of the graph, with the same product; which factors there were is lost.
 
@@ -202,8 +194,6 @@ class MarkovNetwork(EvidenceAnalyses, Drawn, Answers, Frozen, Hinted):
 
         return FactorGraph(self._factors, variables=self._variables.values(), notes=self.notes)
 
-    # --- edits ---
-
     def with_factor(self, factor: Factor) -> MarkovNetwork:
         """This network and one more factor."""
         return self._with((*self._factors, factor))
@@ -226,8 +216,6 @@ class MarkovNetwork(EvidenceAnalyses, Drawn, Answers, Frozen, Hinted):
 
     def _with(self, factors: Iterable[Factor]) -> MarkovNetwork:
         return MarkovNetwork(factors, variables=self._variables.values(), notes=self.notes)
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MarkovNetwork):

@@ -63,8 +63,6 @@ class Numbers(Way):
             self._entered = model, lowered.log_scale
         return self._entered
 
-    # --- beliefs ---
-
     def table(self) -> Factor:
         """P(targets | evidence) of discrete targets."""
         return self.model.table(self.question.targets, self.question.evidence)
@@ -120,8 +118,6 @@ class Numbers(Way):
         compiled = compile_factors(entered.factors, (), together=[term.names for term in terms], budget=entered.budget)
         return compiled.expectation(terms, entered.evidence)
 
-    # --- best assignments ---
-
     def k_best(self, k: int) -> list[Assignment]:
         """The k most probable assignments to all discrete variables, hidden numbers integrated out.
 
@@ -166,8 +162,6 @@ class Numbers(Way):
         log_best = math.log(table.max()) + self.log_total()
         return Assignment(table.argmax(), log_probability=log_best, info=table.info)
 
-    # --- rows ---
-
     def samples(self, num_rows: int, seed: Seed) -> Samples:
         """Independent rows: findings and what is above them from the exact posterior, all else forward along edges."""
         question, evidence, generator = self.question, self.question.evidence, generator_of(seed)
@@ -187,8 +181,6 @@ class Numbers(Way):
             return columns
 
         return Samples(question.model.variables, num_rows, block)
-
-    # --- costs ---
 
     def plan(self) -> Plan:
         """What it costs to eliminate the continuous variables and then to answer from tables.
@@ -235,9 +227,6 @@ def _with_numbers(rest: Plan | None, outline: Outline, budget: Budget) -> Plan:
         parents=(),
         fits=plan.fits and cost.is_possible and num_bytes <= budget.bytes and seconds <= budget.seconds,
     )
-
-
-# --- distributions of numbers ---
 
 
 def regression_of(cpd: CPD) -> Regression:

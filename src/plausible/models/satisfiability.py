@@ -99,8 +99,6 @@ class CNF:
         """The names of the variables."""
         return self._variables
 
-    # --- truth ---
-
     def evaluate(self, assignment: Mapping[str, object]) -> bool:
         """Whether a complete assignment makes the formula true: linear in its length, as NP asks of a verifier."""
         for name in self._variables:
@@ -171,8 +169,6 @@ class CNF:
             truth &= _disjunction(clause, [name for name in self._variables if name in own]).reshape(shape)
         return truth.reshape(-1)
 
-    # --- as a network ---
-
     def to_network(self, target: str = "formula") -> BayesianNetwork:
         """Fair coins for the variables, a node for each clause, and a chain of conjunctions that ends in `target`.
 
@@ -211,8 +207,6 @@ class CNF:
         if len({cpd.variable.name for cpd in cpds}) < len(cpds):
             raise InvalidModel(f"A variable has a name that starts with {target!r}; choose another target=.")
         return BayesianNetwork(cpds, notes=Notes(description=str(self)))
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CNF):

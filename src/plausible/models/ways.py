@@ -163,8 +163,6 @@ class Tables(Way):
 
         return Samples(self.question.model.variables, num_rows, block)
 
-    # --- costs ---
-
     def plan(self) -> Plan:
         """What a table of the targets costs; without targets, a tree for any evidence."""
         question = self.question
@@ -276,9 +274,6 @@ class Named(Way):
         }
         columns, variables = {**observed, **drawn.columns}, question.model.variables
         return Samples(variables, num_rows, lambda size: columns, drawn.info, drawn.effective_size, is_whole=True)
-
-
-# --- trees ---
 
 
 @dataclass(frozen=True, slots=True)

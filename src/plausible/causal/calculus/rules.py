@@ -244,9 +244,6 @@ def rule_3(graph: CausalLike, quantity: Quantity, nodes: Nodes, form: RuleForm =
     return _step(3, quantity, after, separation, cut, _place("G†", set_besides))
 
 
-# --- what the rules share ---
-
-
 def _step(
     rule: Literal[1, 2, 3], before: Quantity, after: Quantity, separation: Independence, graph: CausalGraph, place: str
 ) -> RuleStep:

@@ -196,9 +196,6 @@ def _joined(one: Event, two: Event) -> dict[Potential, State] | None:
     return {**one, **two}
 
 
-# --- ID* ---
-
-
 def _identified(graph: CausalGraph, event: Event, question: str) -> SumOfProducts:
     """P(event) by the districts of its counterfactual graph (ID*, lines 4 to 9)."""
     found = counterfactual_graph(graph, event, list(event))
@@ -265,9 +262,6 @@ def _experiment(
             hedge=tuple(names),
         )
     return ExperimentTerm(tuple((name, value(place)) for name, place in inside.items()), tuple(do.items()))
-
-
-# --- IDC* ---
 
 
 def _exchanged(

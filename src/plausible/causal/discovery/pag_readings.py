@@ -129,9 +129,6 @@ def _certain(pag: PAG) -> Iterator[tuple[Node, Node]]:
         yield from ((cause, effect) for cause in definite_ancestors(pag, effect))
 
 
-# --- counterexamples ---
-
-
 def _critical(pag: PAG, cause: Node, effect: Node) -> list[Node]:
     """The second nodes of uncovered possibly directed paths: if all point into the cause, no path is directed."""
     masks, index = MarkMasks.of(pag), NodeIndex(pag.nodes)

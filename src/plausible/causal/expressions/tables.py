@@ -100,8 +100,6 @@ class Evaluation(Computation[SymbolTable]):
         """The variable that a symbol's axis belongs to, called as the symbol."""
         return self._distribution.variable(symbol.variable).renamed(str(symbol))
 
-    # --- one operation for each kind of expression ---
-
     def conditional(self, outcome: Sequence[Symbol], given: Sequence[Symbol]) -> SymbolTable:
         """P(outcome | given); NaN where P(given) = 0."""
         symbols = (*given, *outcome)
@@ -157,8 +155,6 @@ class Evaluation(Computation[SymbolTable]):
             for other, size in zip(table.symbols, table.values.shape, strict=True)
         }
         return math.prod(map(float, touched.values()))
-
-    # --- the answer ---
 
     def factor(
         self,

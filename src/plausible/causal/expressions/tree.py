@@ -50,8 +50,6 @@ class Expression(ABC):
         object.__setattr__(self, "depth", 1 + max((part.depth for part in self.parts), default=0))
         object.__setattr__(self, "_hash", hash((type(self), self._label, *(part._hash for part in self.parts))))
 
-    # --- what each kind says of itself ---
-
     @property
     @abstractmethod
     def parts(self) -> tuple[Expression, ...]:
@@ -75,8 +73,6 @@ class Expression(ABC):
     def compute(self, computation: Computation[ValueT]) -> ValueT:
         """Its value, by way of those of its operands."""
 
-    # --- algebra ---
-
     def __mul__(self, other: Expression) -> Expression:
         """The product."""
         return product_of([self, other]) if isinstance(other, Expression) else NotImplemented
@@ -84,8 +80,6 @@ class Expression(ABC):
     def __truediv__(self, other: Expression) -> Expression:
         """The quotient."""
         return Quotient(self, other) if isinstance(other, Expression) else NotImplemented
-
-    # --- ways to see it ---
 
     def __str__(self) -> str:
         return written(self)
@@ -129,8 +123,6 @@ class Expression(ABC):
         """
         evaluation = Evaluation(source)
         return evaluation.factor(evaluation.value(self), sorted(self.free, key=str))
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expression) and _same(self, other, set())

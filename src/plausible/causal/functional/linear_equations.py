@@ -105,8 +105,6 @@ class LinearEquations(Frozen):
         self.names, self.coefficients = names, matrix
         self.intercepts, self.covariance = checked.mean, checked.covariance
 
-    # --- other models ---
-
     @property
     def network(self) -> BayesianNetwork:
         """The linear Gaussian network: correlated noise comes from latent roots, called "U_A_B_1" and so on."""
@@ -121,8 +119,6 @@ class LinearEquations(Frozen):
         model = object.__new__(LinearEquations)
         model._fill(self.names, matrix, constants, noise)
         return model
-
-    # --- questions ---
 
     @property
     def distribution(self) -> MomentGaussian:
@@ -214,8 +210,6 @@ class LinearEquations(Frozen):
         variables = {name: Variable(name) for name in self.names}
         found = Evidence.read(settings_of(do), variables, "these equations").values
         return {self.names.index(name): value for name, value in found.items()}
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearEquations):

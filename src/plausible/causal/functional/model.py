@@ -150,8 +150,6 @@ class FunctionalModel(Frozen):
                 )
         self.graph = latent_projection(self.network.graph, observed=names)
 
-    # --- what is there ---
-
     @property
     def variables(self) -> Mapping[str, Variable]:
         """The endogenous variables: name -> variable, in the order of the functions."""
@@ -185,8 +183,6 @@ class FunctionalModel(Frozen):
             raise UnknownVariable.named(name, self._functions, "this functional model")
         return self._functions[name]
 
-    # --- questions ---
-
     def query(
         self, targets: str | Iterable[str], evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
     ) -> Factor:
@@ -209,8 +205,6 @@ class FunctionalModel(Frozen):
             if name in self.noise:
                 raise InvalidArgument(f"{name!r} is noise: interventions set endogenous variables.")
             self._function(name)
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FunctionalModel):

@@ -172,8 +172,6 @@ class ResponseVariable(Frozen):
         codes = [[self.variable.index(value) for value in given] for given in listed]
         return np.array(codes, dtype=np.intp).reshape(len(listed), rows)
 
-    # --- functions ---
-
     @property
     def cpd(self) -> DeterministicCPD:
         """X = U^X(Pa), as a CPD with the parents (Pa, U^X)."""
@@ -194,8 +192,6 @@ class ResponseVariable(Frozen):
         """k^m - 1 free parameters of all functions against m (k - 1) of a table P(X | Pa)."""
         states, rows = self.variable.num_states, num_entries(self.parents)
         return ParameterCounts(states**rows - 1, rows * (states - 1))
-
-    # --- distributions ---
 
     def distribution(self, probabilities: Mapping[State, float] | Sequence[float]) -> TableCPD:
         """P(U^X) from a probability for each type, in order, or for those that occur, by name."""

@@ -162,9 +162,6 @@ def _planned(graph: CausalGraph, effect: Effect) -> tuple[MaskGraph, Effect, Eff
     return masks, joint, plan_effect(masks, masks.mask(joint.outcome), masks.mask(joint.treatment))
 
 
-# --- estimands by adjustment ---
-
-
 def _adjusted(asked: Effect, effect: Effect, nodes: tuple[Node, ...], steps: list[IDStep]) -> Estimand:
     """Σ_w P(y | x, w, z) P(w | z)."""
     over, conditions = _symbols(nodes), _symbols(effect.given)
@@ -180,9 +177,6 @@ def _adjusted(asked: Effect, effect: Effect, nodes: tuple[Node, ...], steps: lis
 
 def _symbols(nodes: tuple[Node, ...]) -> tuple[Symbol, ...]:
     return tuple(map(Symbol, nodes))
-
-
-# --- estimands by the algorithm ---
 
 
 class _Solution(NamedTuple):

@@ -352,9 +352,6 @@ def experiment_information(graphs: WeightedGraphs, targets: Targets = ()) -> dic
     return {name: max(entropy([*listed, [name]]) - known, 0.0) for name in graphs.names}
 
 
-# --- outcomes ---
-
-
 def _read_essential(graph: GraphLike[DAG | PDAG]) -> PDAG:
     read = read_class(graph)
     if isinstance(read, DAG):

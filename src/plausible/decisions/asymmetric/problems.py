@@ -160,8 +160,6 @@ class SequentialProblem(OpenCourse):
         for name in self._allowed:
             self._diagram.decision(name)
 
-    # --- what is there ---
-
     @property
     def decisions(self) -> Mapping[str, Decision]:
         """Name -> decision, in the order given."""
@@ -171,8 +169,6 @@ class SequentialProblem(OpenCourse):
     def next(self) -> Mapping[str, Following]:
         """Name of each node that can be met -> what comes next."""
         return MappingProxyType(self._next)
-
-    # --- steps ---
 
     def next_node(self, name: str, met: History) -> str | None:
         """The node after one, where all that was met, that node included, is so; `None` at the end."""
@@ -205,8 +201,6 @@ class SequentialProblem(OpenCourse):
 
     def _noted(self, met: History) -> NotedHistory:
         return met if isinstance(met, NotedHistory) else NotedHistory(met, self._next)
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SequentialProblem):
@@ -337,8 +331,6 @@ class UnconstrainedProblem(OpenCourse):
                 raise UnknownVariable.named(name, known, f"what {decision.name!r} can come after")
         return frozenset(waits)
 
-    # --- what is there ---
-
     @property
     def decisions(self) -> Mapping[str, FreeDecision]:
         """Name -> decision, in the order given."""
@@ -386,8 +378,6 @@ class UnconstrainedProblem(OpenCourse):
             for place, name in enumerate(order)
         ]
         return InfluenceDiagram(self.chance.values(), decisions, self.utilities.values())
-
-    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, UnconstrainedProblem):

@@ -98,8 +98,6 @@ class CoordinationGraph(Frozen):
                 f"{', '.join(largest.names) or 'nothing'} reaches {largest.largest:.3g}. Give all in a larger unit."
             )
 
-    # --- what is there ---
-
     @property
     def agents(self) -> Mapping[str, Variable]:
         """Name -> the agent, a variable whose states are its actions."""
@@ -120,8 +118,6 @@ class CoordinationGraph(Frozen):
         """The agents, joined where a value speaks of both."""
         groups = [[name for name in value.names if name in self._agents] for value in self._values]
         return UndirectedGraph((pair for group in groups for pair in combinations(group, 2)), nodes=self._agents)
-
-    # --- narrower teams ---
 
     def given(self, state: Mapping[str, State]) -> CoordinationGraph:
         """The team in a state of the world: values of actions alone; rules that can't hold are left out."""
@@ -159,8 +155,6 @@ class CoordinationGraph(Frozen):
         }
         fewer = (value.narrowed(agents) for value in self._values if passive.isdisjoint(value.names))
         return CoordinationGraph(agents, [value.part for value in fewer if value is not None])
-
-    # --- what to do ---
 
     def value(self, actions: Mapping[str, State], state: Mapping[str, State] | None = None) -> float:
         """What the team gains by a joint action in a state of the world."""

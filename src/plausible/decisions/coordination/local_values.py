@@ -194,8 +194,6 @@ def local_value(part: Factor | ValueRule) -> LocalValue:
     raise InvalidModel(f"The values of a team are factors and value rules, not {part!r}.")
 
 
-# --- by eliminating agents from rules ---
-
 #: More rules than this are not built on the way.
 MAX_RULES = 2**18
 

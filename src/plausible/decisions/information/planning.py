@@ -139,8 +139,6 @@ def count_plans(num_actions: int, sizes: Sequence[int]) -> int:
     return plans(tuple(sorted(sizes)))
 
 
-# --- how to find them ---
-
 #: The entries of all tables of what may be known.
 _MAX_ENTRIES = 2**22
 

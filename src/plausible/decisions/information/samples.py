@@ -115,9 +115,6 @@ def estimated(draw: Callable[[np.random.Generator, int], Floats], block: int, op
     return SampleEstimate(state.value, state.standard_error, state.num_samples, is_exact=False)
 
 
-# --- several decisions ---
-
-
 def _one_decision(table: SeenTable, rows: Floats, size: int, options: SampleOptions, rounding: float) -> SampleEstimate:
     """The value of copies of a variable before the only decision; P(x | u) for each row of what is seen and parents."""
     # P(seen, u) and P(seen, u) E[U | seen, u, action]: what is seen anyway x the other parents.
@@ -143,9 +140,6 @@ def _one_decision(table: SeenTable, rows: Floats, size: int, options: SampleOpti
         return np.asarray(brings.max(axis=1) - np.take_along_axis(brings, best[seen][:, None], axis=1)[:, 0])
 
     return estimated(draw, max(2, _BLOCK // rows.size), options)
-
-
-# --- several decisions ---
 
 
 def _solved_samples(

@@ -235,9 +235,6 @@ def gain(after: float, before: float, rounding: float) -> float:
     return difference if difference > rounding else 0.0
 
 
-# --- control ---
-
-
 @record(eq=False)
 class ValueOfControl(Result):
     """What it is worth to decide on a chance variable."""

@@ -236,9 +236,6 @@ def absorbed(diagram: Diagram, findings: Mapping[str, Floats]) -> dict[str, Fact
     return given
 
 
-# --- queries to a Bayesian network, in which a two-state variable stands for the total utility ---
-
-
 def query_rules(diagram: Diagram, findings: Mapping[str, Floats], structure: Structure) -> Rules:
     """The best rule of each decision, those relied on first, each by one query to a network.
 

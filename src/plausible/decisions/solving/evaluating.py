@@ -214,9 +214,6 @@ def optimal_rule(
     return Factor(problem.family_scope(decision), np.array(decided({decision: best})[decision]))
 
 
-# --- between the worst and the best ---
-
-
 @record(eq=False)
 class UtilityGap(Result):
     """What is at stake: from the worst strategy to the best."""

@@ -265,8 +265,6 @@ class JointTree:
         members = self.layout.cliques[clique]
         return placed(table, [members.index(v) for v in scope], len(members))
 
-    # --- rules ---
-
     def replace(self, decision: str, rule: Floats) -> None:
         home = self._homes[decision]
         self._rules[home][decision] = self._placed(rule, self._problem.families[decision], home)
@@ -278,8 +276,6 @@ class JointTree:
                 for other in self.layout.neighbors[clique]
                 if other != source and self._messages.pop((clique, other), None) is not None
             ]
-
-    # --- what is expected ---
 
     def total(self) -> Pair:
         phi, mu = self._joined(0)
@@ -325,8 +321,6 @@ class JointTree:
         shape = tuple([self._sizes[v] for v in left])
         whole = table if table.shape == shape else np.broadcast_to(table, shape)
         return whole.transpose([left.index(v) for v in scope])
-
-    # --- messages ---
 
     def _joined(self, root: int, left_out: frozenset[str] = frozenset()) -> Pair:
         """The joint factor of a clique with all messages in, its probabilities as they are."""

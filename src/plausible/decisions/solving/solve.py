@@ -195,8 +195,6 @@ class Asked(NamedTuple):
         return solve(self.diagram if diagram is None else diagram, "auto", self.evidence, self.options)
 
 
-# --- bounds on the expected utility of all strategies, for where no proof was found ---
-
 #: The bound by policies is looked for if no stage has more states and actions.
 _MAX_STATES = 2**10
 #: So many policies are kept for each decision.

@@ -57,8 +57,6 @@ class Team(Branches[Chosen]):
                 stakes += [(-float(weight[row]), member, row) for row in np.ndindex(*weight.shape)]
         return [(member, row) for _, member, row in sorted(stakes)]
 
-    # --- a tree of partial rules ---
-
     def branches(self, partial: Chosen) -> Sequence[Chosen]:
         """Every action in the next information state."""
         if len(partial) == len(self._rows):
@@ -105,8 +103,6 @@ class Team(Branches[Chosen]):
             if other != member:
                 table = table * placed(rule, self.families[other], table.ndim)
         return summed_to(table, self.families[member])
-
-    # --- a good start, and all of them ---
 
     def climb(self, start: Sequence[Floats]) -> tuple[float, Chosen]:
         """The value of a local optimum, and the partial solution that gives it."""
@@ -228,8 +224,6 @@ class RuleSearch(Branches[RuleNumbers]):
             actions = rules[self._team.decisions[member]].reshape(-1, num_actions).argmax(axis=1)
             numbers.append(int(np.ravel_multi_index(tuple(actions), (num_actions,) * len(actions))))
         return tuple(numbers)
-
-    # --- tables ---
 
     def _axes(self, depth: int) -> tuple[int, ...]:
         """The axes that are left once so many members have their rules."""

@@ -145,9 +145,6 @@ def without_recall_edges(diagram: DiagramT) -> DiagramT:
     return hidden
 
 
-# --- reliance ---
-
-
 @record
 class RelevanceGraph(Result):
     """Which decisions rely on which: an edge from D' to D where the best rule of D may depend on the rule of D'.

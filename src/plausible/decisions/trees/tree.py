@@ -116,8 +116,6 @@ class DecisionTree(Result):
             branches[action] = certain or Chance(f"outcome of {action}", possible)
         return cls(Choice(name, branches))
 
-    # --- what is there ---
-
     def picture(self) -> Picture:
         """Choices in rectangles, chances in ovals, from left to right; of a large tree what is nearest to the root."""
         return picture_by("picture_of_decision_tree", self)
@@ -162,8 +160,6 @@ class DecisionTree(Result):
     def num_strategies(self) -> int:
         """The number of strategies, exactly: an action at every choice, whether one comes there or not."""
         return math.prod(len(node.actions) for _, node in self.nodes() if isinstance(node, Choice))
-
-    # --- questions ---
 
     def solve(self) -> TreeSolution:
         """The best strategy by backward induction (expectimax); linear in the size of the tree.
@@ -252,9 +248,6 @@ def _taken(path: Path, node: Choice, strategy: Mapping[Path, State]) -> int:
     return node.actions.index(strategy[path])
 
 
-# --- as text ---
-
-
 def draw_tree(tree: DecisionTree, strategy: Mapping[Path, State] | None = None, max_lines: int = 200) -> str:
     """A tree as text: □ is a choice, ○ a chance, ▶ the branch that a strategy takes.
 
@@ -307,9 +300,6 @@ def _branches(
 
 def _number_text(value: float, noise: float) -> str:
     return format_number(value) if abs(value) > noise else "0"
-
-
-# --- from an influence diagram ---
 
 
 def decision_tree(

@@ -134,9 +134,6 @@ class Situation:
         return DeviceBeliefs(states, left, np.array([faulty[name] for name in left]), works[alone], needed, fixable)
 
 
-# --- what many sets of repairs would do, in one network ---
-
-
 class ChoiceView:
     """The worlds of all findings, and one more in which a root variable, uniform, chooses what is repaired besides.
 

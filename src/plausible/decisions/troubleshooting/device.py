@@ -187,9 +187,6 @@ def _columns(header: _Row) -> list[str]:
     return names
 
 
-# --- the device ---
-
-
 @dataclass(frozen=True, slots=True)
 class Device:
     """A model of a device: which parts can be repaired, into which state, and when the whole works."""

@@ -183,9 +183,6 @@ class _Cases:
         return ~self._device.is_ok(name)[self.world(repaired)[name]]
 
 
-# --- the best fixed order: what advice has to beat ---
-
-
 class _FixedOrders:
     """Orders of repairs and what they cost; where service can be called, an order may end early."""
 

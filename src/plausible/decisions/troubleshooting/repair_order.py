@@ -163,9 +163,6 @@ def _checked(components: Iterable[Component]) -> list[Component]:
     return listed
 
 
-# --- on plain arrays ---
-
-
 class Trials(NamedTuple):
     """What it is like to try each of some parts, as arrays."""
 

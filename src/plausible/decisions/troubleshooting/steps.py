@@ -139,9 +139,6 @@ def _chance(chance: float) -> str:
     return f"{chance:.3f}" if 0.0005 <= chance < 0.9995 or chance == 1 else f"{chance:.3g}"
 
 
-# --- sessions as plain data, to be kept in a file and gone on with ---
-
-
 def session_record(device: Device, known: Sequence[Finding], history: Iterable[TakenStep]) -> dict[str, Any]:
     """When the device works, what was known at the start, and the steps with what was paid and what came of them."""
     variables = device.model.variables

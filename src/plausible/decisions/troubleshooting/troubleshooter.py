@@ -175,8 +175,6 @@ class Troubleshooter(Frozen):
             self._situations[key] = Situation(self.device, repaired, findings)
         return self._situations[key]
 
-    # --- as a value ---
-
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without what is compiled."""
         works = {self.device.goal: self.device.working}
@@ -222,8 +220,6 @@ class TroubleshootingSession(Result):
     findings: tuple[Finding, ...]  # What is known, each in the world of the repairs made by then
     history: tuple[TakenStep, ...] = ()  # The steps so far, with their outcomes
 
-    # --- where it stands ---
-
     @property
     def repaired(self) -> tuple[str, ...]:
         """The components that were repaired, in order."""
@@ -255,8 +251,6 @@ class TroubleshootingSession(Result):
     @property
     def _situation(self) -> Situation:
         return self.troubleshooter.situation(self.repaired, self.findings)
-
-    # --- what to do ---
 
     @property
     def advice(self) -> Advice:

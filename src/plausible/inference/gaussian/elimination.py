@@ -148,9 +148,6 @@ def topological(lines: Iterable[_Line]) -> list[str]:
     return list(TopologicalSorter(inside).static_order())
 
 
-# --- the price ---
-
-
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A regression without its numbers: enough to know what an elimination costs."""
@@ -195,9 +192,6 @@ def plan_elimination(
 ) -> tuple[list[Shape], list[Shape]]:
     """The shapes of the steps and of the weights that `eliminate` will come to, without any numbers."""
     return _run(list(shapes), order, dict.fromkeys(observed, 0.0), (_reverse_shapes, _rotate_shapes))
-
-
-# --- the order ---
 
 
 def strong_order(shapes: Sequence[Shape], observed: Collection[str], keep: Sequence[str]) -> list[str]:
