@@ -137,7 +137,7 @@ def test_a_tree_that_would_take_forever_is_refused_with_its_largest_clique():
 
 
 def test_the_estimate_of_time_grows_with_the_factors_on_a_clique():
-    """Each block is multiplied by all of them: n pairs more cost n times what one more costs, in each of its entries."""
+    """Each block is multiplied by all of them: n pairs more cost n times what one more costs, in each entry."""
 
     def seconds(num_variables, repeats):
         pairs = tuple(combinations(range(num_variables), 2))

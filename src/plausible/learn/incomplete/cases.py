@@ -52,7 +52,7 @@ class IncompleteRows(ABC):
         """All cases at once, for a method that can't do without; refused where they are in pieces."""
 
     @abstractmethod
-    def completed_by(self, make: Callable[[Cases], Any]) -> Any:
+    def completed_by(self, make: Callable[[Cases], Made]) -> Made:
         """The E-step of all rows, made of one that completes some cases."""
 
     @property

@@ -73,7 +73,7 @@ class CasesInPieces(IncompleteRows):
             "(of learn.em 'em', 'squared', 'hybrid', 'annealed', ...), or give it some of the rows: a few of the files."
         )
 
-    def completed_by(self, make: Callable[[Cases], ExpectationStep]) -> PiecewiseExpectations:
+    def completed_by(self, make: Callable[[Cases], Any]) -> Any:
         return PiecewiseExpectations(self, make)
 
     def __repr__(self) -> str:
