@@ -2,7 +2,8 @@
 
 The tests run once to record which functions each of them enters, and how long it takes. A mutant is then tried, in a
 copy of the tree, on the tests that enter its function, the most special first: in seconds, not by the whole suite.
-Mutants of kernels run interpreted, on a record of their own. A survivor either changes nothing that matters or shows
+Mutants of kernels run interpreted, on a record of their own; where a twin in NumPy stands in for the loops there, the
+tests that enter the twin are run on the loops. A survivor either changes nothing that matters or shows
 what is not tested. `python tests/mutants.py --help` tells how to look at more of them, or at those of one folder.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import json
 import os
 import random
@@ -22,7 +24,7 @@ import threading
 import time
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate
@@ -39,7 +41,8 @@ SOURCE = Path("src", "plausible")
 RECORDS = ROOT / ".mutants"
 ROOMS = sorted(path.name for path in (ROOT / SOURCE).iterdir() if (path / "__init__.py").exists())
 _LOOPING = ["kernels", "engine", "graphs", "search", "inference"]
-_LOOPING += ["learn/bayesian", "learn/incomplete", "learn/partitions", "learn/scores"]
+_LOOPING += ["learn/bayesian", "learn/incomplete", "learn/partitions", "learn/scores", "learn/sequences"]
+_LOOPING += ["learn/labelling", "learn/undirected", "models/sequences"]
 #: What is recorded in each tier, piece by piece; loops that are interpreted are too slow for the rest.
 SUITES = {
     "compiled": [
@@ -72,6 +75,19 @@ class Mutant:
     @property
     def tier(self) -> str:
         return "interpreted" if self.file.parent.name == "kernels" else "compiled"
+
+    def twins(self) -> dict[str, str]:
+        """The twins of kernels of the file whose loops run the function: what the interpreted tier runs instead."""
+        functions = {node.name: node for node in ast.parse(self.before).body if isinstance(node, ast.FunctionDef)}
+        called = {
+            name: {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & functions.keys()
+            for name, node in functions.items()
+        }
+        above = {self.name}
+        while more := {name for name, names in called.items() if names & above} - above:
+            above |= more
+        decorators = {ast.unparse(call): name for name, node in functions.items() for call in node.decorator_list}
+        return {name: decorators[f"twin_of({name})"] for name in above if f"twin_of({name})" in decorators}
 
     def __str__(self) -> str:
         first, last = (self.before[:place].count(b"\n") for place in (self.start, self.stop))
@@ -237,6 +253,8 @@ def run_pytest(task: dict[str, Any]) -> int:
     """What this file does in the processes that it starts: run chosen tests, or record a suite."""
     options = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0", "--tb=line"]
     if "chosen" in task:
+        for kernel in task["loops"]:
+            getattr(importlib.import_module(task["module"]), kernel).twin = None
         files = dict.fromkeys(test.partition("::")[0] for test in task["chosen"])
         return int(pytest.main([*options, "-x", *files], plugins=[Chosen(task["chosen"])]))
     recorder = Recorder(Path(task["record"]), task["suite"])
@@ -273,17 +291,28 @@ class Record:
 
     def tests_of(self, mutant: Mutant) -> tuple[list[str], list[str]]:
         """Those to run at first, that enter little else, and others drawn from the rest."""
-        name = f"{mutant.file.relative_to(SOURCE)}:{mutant.name}"
-        tests = sorted(self.entering.get(name, []), key=lambda test: (self.breadth[test], test))
+        tests = self._entering(mutant, [mutant.name])
         first = self._within(tests, FIRST)
         rest = tests[len(first) :]
-        random.Random(name).shuffle(rest)
+        random.Random(f"{_room_file(mutant)}:{mutant.name}").shuffle(rest)
         return first, self._within(rest, SECOND)
+
+    def tests_of_twins(self, mutant: Mutant) -> list[str]:
+        """Those that enter what stands in for the function where loops are interpreted."""
+        return self._within(self._entering(mutant, mutant.twins().values()), FIRST)
+
+    def _entering(self, mutant: Mutant, names: Iterable[str]) -> list[str]:
+        tests = {test for name in names for test in self.entering.get(f"{_room_file(mutant)}:{name}", [])}
+        return sorted(tests, key=lambda test: (self.breadth[test], test))
 
     def _within(self, tests: list[str], seconds: float) -> list[str]:
         """The first of them, for so many seconds; one at least."""
         totals = list(accumulate(self.seconds[test] for test in tests))
         return tests[: max(1, bisect(totals, seconds))]
+
+
+def _room_file(mutant: Mutant) -> str:
+    return str(mutant.file.relative_to(SOURCE))
 
 
 def start(copy: Path, task: dict[str, object], tier: str, limit: float | None) -> tuple[int, str]:
@@ -332,16 +361,24 @@ _PASSED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 def fate(mutant: Mutant, copy: Path, records: dict[str, Record]) -> str:
     """Which of the runs convicted it; "unreached" or "survived" if none did."""
-    first, second = records[mutant.tier].tests_of(mutant)
-    if not first:
+    record = records[mutant.tier]
+    first, second = record.tests_of(mutant)
+    loops = list(mutant.twins()) if mutant.tier == "interpreted" else []
+    stages = [("at first", first, []), ("by others", second, [])]
+    if loops:
+        stages.insert(1, ("on loops", record.tests_of_twins(mutant), loops))
+    if not any(tests for _, tests, _ in stages):
         return "unreached"
     path = copy / mutant.file
     path.write_bytes(mutant.after)
+    module = ".".join(mutant.file.with_suffix("").parts[1:])
     try:
-        for stage, tests in (("at first", first), ("by others", second)):
-            limit = 60 + 5 * sum(records[mutant.tier].seconds[test] for test in tests)
-            code = start(copy, {"chosen": tests}, mutant.tier, limit)[0] if tests else 0
-            if code not in _PASSED:
+        for stage, tests, without in stages:
+            limit = 60 + 5 * sum(record.seconds[test] for test in tests)
+            task = {"chosen": tests, "module": module, "loops": without}
+            code = start(copy, task, mutant.tier, limit)[0] if tests else 0
+            is_slow = code == -1 and without != []  # loops are, in the interpreter
+            if code not in _PASSED and not is_slow:
                 return "caught by the clock" if code == -1 else f"caught {stage}"
         return "survived"
     finally:

@@ -50,6 +50,23 @@ def test_no_option_takes_what_is_no_number(made, option):
         made(**{option: math.nan})
 
 
+#: What a count of one, or a half, is too small for.
+MORE = {"AnnealedImportance.num_particles": 2, "PerturbedEM.population": 2, "SampledLikelihood.num_samples": 2}
+MORE |= {"SampleOptions.num_samples": 2, "ChainLengths.num_draws": 4, "BeamSearch.width": 1, "SquaredEM.longest": 1.0}
+MORE |= {"OverrelaxedEM.growth": 1.5, "StandardBayesian.pseudo_count": 1.0, "DecompositionPrior.noise_weight": 1.5}
+MORE |= {"PerturbationRestarts.growth": 1.0}
+
+
+@pytest.mark.parametrize(("made", "option"), OPTIONS, ids=lambda part: getattr(part, "__name__", part))
+def test_options_take_small_numbers(made, option):
+    """A count of one, and a half of anything else, unless it is known why not."""
+    kind = {field.name: str(field.type) for field in fields(made)}[option]
+    usual = False if "bool" in kind else 1 if "int" in kind else 0.5
+    given = MORE.get(f"{made.__name__}.{option}", usual)
+    beside = {"integer": True} if option == "max_nodes" else {}
+    assert getattr(made(**{option: given}, **beside), option) == given
+
+
 def test_there_are_options_to_check():
     assert len(OPTIONS) > 100
 

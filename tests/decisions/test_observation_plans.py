@@ -266,11 +266,12 @@ def test_a_study_costs_nothing_or_more(cost):
 
 
 def test_the_number_of_plans_grows_doubly_exponentially():
-    def plans(left):
-        return 3 + sum(plans(left[:i] + left[i + 1 :]) ** size for i, size in enumerate(left))
+    def plans(left, num=3):
+        return num + sum(plans(left[:i] + left[i + 1 :], num) ** size for i, size in enumerate(left))
 
     assert count_plans(3, [2, 3, 2]) == plans((2, 3, 2))
     assert count_plans(2, []) == 2
+    assert count_plans(1, [2, 3]) == plans((2, 3), 1) == 13
     assert len(str(count_plans(2, [2] * 8))) > 100
 
 

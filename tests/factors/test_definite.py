@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausible.factors.definite import pivoted_root
+from plausible.factors.definite import condition_definite, pivoted_root
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(0, 6))
@@ -35,6 +35,19 @@ def test_a_projection_has_one_orthonormal_basis_whatever_digits_it_ends_in(seed,
     assert one.root == pytest.approx(other.root, abs=1e-10)
     assert one.root.T @ one.root == pytest.approx(np.eye(size), abs=1e-10)
     assert one.root @ (one.root.T @ space) == pytest.approx(space, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_conditioning_is_the_same_in_all_units(seed):
+    """Units that are powers of two change no digit: which variable goes first hangs on the share of its variance left."""
+    rng = np.random.default_rng(seed)
+    factor, units = rng.normal(size=(6, 6)), 2.0 ** rng.integers(-20, 20, size=6)
+    covariance, mean, point = factor @ factor.T, rng.normal(size=6), rng.normal(size=4)
+    plain = condition_definite(mean, covariance, range(4), [4, 5], point)
+    scaled = condition_definite(mean * units, covariance * np.outer(units, units), range(4), [4, 5], point * units[:4])
+    np.testing.assert_array_equal(scaled.mean, plain.mean * units[4:])
+    np.testing.assert_array_equal(scaled.covariance, plain.covariance * np.outer(units[4:], units[4:]))
+    assert scaled.log_density == pytest.approx(plain.log_density - np.log(units[:4]).sum(), rel=1e-12)
 
 
 def test_nothing_has_no_columns():

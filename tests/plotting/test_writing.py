@@ -144,6 +144,22 @@ def test_axes_hold_the_same_marks_and_texts(tmp_path):
     assert pb.DAG("A -> B").picture().to_axes(dark=True).figure is not None
 
 
+def test_texts_in_another_font_are_no_wider_than_the_picture_takes_them_to_be(monkeypatch):
+    """Where none of the fonts is there that texts are measured in, wider letters are set smaller."""
+    from plausible.plotting import axes as axes_of_pictures
+    from plausible.plotting.axes import new_figure
+    from plausible.plotting.measuring import known_width
+
+    monkeypatch.setattr(axes_of_pictures, "_font", lambda: None)
+    picture = pb.examples.load("asia").picture({"xray": "yes"})
+    axes = picture.to_axes(new_figure(9 * picture.width, 9 * picture.height).add_subplot())
+    told = [item for part in picture.parts for item in part.items if hasattr(item, "text")]
+    for item, text in zip(told, axes.texts, strict=True):
+        width = text.get_window_extent().transformed(axes.transData.inverted()).width
+        known = known_width(item.text, item.size, item.is_bold)
+        assert known / 2 < width < 1.03 * known, item.text
+
+
 def test_svg_loads_no_matplotlib_and_computing_loads_no_pictures():
     """In a fresh process."""
     program = (

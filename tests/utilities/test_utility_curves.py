@@ -379,6 +379,9 @@ def test_attitude_to_a_lottery_does_not_depend_on_the_units(unit):
     """Tiny amounts are felt as large ones are."""
     assert assess_risk(PowerCurve(0.5), {unit: 0.5, 4 * unit: 0.5}).attitude == "averse"
     assert assess_risk(LinearCurve(), {unit: 0.5, 4 * unit: 0.5}).attitude == "neutral"
+    assert assess_risk(FunctionCurve(math.sqrt), {unit: 0.5, 4 * unit: 0.5}).attitude == "averse"
+    high = FunctionCurve(lambda x: 1e6 * unit + x)  # utilities whose last digits are lost
+    assert assess_risk(high, {unit: 0.3, 4.1 * unit: 0.7}).attitude == "neutral"
 
 
 def nearest(shapes, y):

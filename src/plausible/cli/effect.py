@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
@@ -203,8 +202,7 @@ def _document(found: EffectEstimate) -> dict[str, Any]:
         **picked(found.positivity, "comparable"),
     }
     return {
-        **picked(found, "outcome treatment levels event method variables"),
-        "means": [None if math.isnan(mean) else mean for mean in found.means],
+        **picked(found, "outcome treatment levels event method variables means"),
         **picked(found, "difference standard_error interval confidence cases=num_cases strength"),
         **{"assumption": found.assumption or None, "rows": found.rows or None, "positivity": report},
     }

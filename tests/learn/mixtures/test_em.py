@@ -282,6 +282,9 @@ def test_a_symmetric_start_is_told_and_stays_symmetric():
         found = MixtureClustering(2, prior=None, start=np.full((3, 2), 0.5)).fit(columns)
     np.testing.assert_allclose(found.tables_["d"], [[2 / 3, 1 / 3]] * 2)
     assert equal_clusters(found.parameters_) == [(0, 1)]
+    alike = MixtureParameters(np.full(2, 0.5), np.array([[0.25, 0.75], [0.5, 0.5]]), np.zeros((2, 0)), np.zeros((2, 0)))
+    assert equal_clusters(alike, tolerance=0.25) == [(0, 1)]
+    assert equal_clusters(alike, tolerance=0.24) == []
 
 
 def test_a_run_goes_on_from_a_stored_state():

@@ -296,6 +296,17 @@ def test_observed_numbers_weigh_the_states():
     np.testing.assert_allclose(last, forward / forward.sum(), atol=1e-13)
 
 
+@pytest.mark.parametrize("far", [1.0, 100.0])
+def test_a_number_far_from_all_that_a_state_expects_counts_where_that_state_is_certain(far):
+    """Its density of e^-5000 is no zero beside that of the other state, which the next step rules out."""
+    stays = TableCPD("S", [[1.0, 0.0], [0.0, 1.0]], ["S[-1]"])
+    y = pb.ConditionalGaussianCPD("y", [0.0, far], {}, [1.0, 1.0], ["S"])
+    model = pb.DynamicBayesianNetwork([TableCPD("S", [0.5, 0.5]), y], [stays, y])
+    rows = {"S": [None, 1], "y": [0.0, far]}
+    assert model.log_likelihood(rows) == pytest.approx(np.log(0.5 / (2 * np.pi)) - far**2 / 2, rel=1e-12)
+    np.testing.assert_array_equal(model.smooth({"S": [None, 1], "y": [0.0, far]})["S"], [[0.0, 1.0], [0.0, 1.0]])
+
+
 def test_a_number_that_others_need_must_be_observed():
     """A missing last number says nothing; one in between is needed by the next."""
     full, cut = _switching().smooth({"y": [0.3, -1.2]}), _switching().smooth({"y": [0.3, -1.2, None]})
