@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from plausible import __version__
-from plausible.base.remedies import Words
+from plausible.base import Words
 from plausible.cli.commands import COMMANDS, load_command, shell_words
 from plausible.cli.completion import COMPLETING, PASS_ALL, option_command, words_of
 from plausible.cli.options import option

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 from typer.models import ArgumentInfo, OptionInfo
 
-from plausible.base.remedies import Argument, Call, Piece, Words
+from plausible.base import Argument, Call, Piece, Words
 
 #: What a command says in place of what the library says, by its text in Python; by the name of an argument alone, the
 #: option, or what makes words of it.

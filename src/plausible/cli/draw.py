@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from plausible.base.records import counted
+from plausible.base import counted
 from plausible.cli.causal_graphs import ANY_CLASS, read_written_graph
 from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, asked, names_in

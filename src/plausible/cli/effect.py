@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 
-from plausible.base.remedies import Call
+from plausible.base import Call
 from plausible.causal.adjustment.sets import instruments
 from plausible.causal.estimation.adjusted import DoublyRobust, Model, Standardization, Weighting
 from plausible.causal.estimation.effect import MethodName, estimate_effect, method_suggestion

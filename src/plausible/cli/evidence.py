@@ -9,8 +9,7 @@ from dataclasses import dataclass, fields
 from json import dumps
 from typing import Any, NamedTuple
 
-from plausible.base.query_info import QueryInfo
-from plausible.base.remedies import Argument, Remedy
+from plausible.base import Argument, QueryInfo, Remedy
 from plausible.cli.commands import hyphenated
 from plausible.errors import InvalidArgument, InvalidEvidence, NotSupported, UnknownVariable, close_match, suggestion
 from plausible.inference.engine_mistakes import engine_kinds

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from plausible.base.records import json_number
+from plausible.base import json_number
 from plausible.errors import FormatError, InvalidArgument
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast, get_args
 
 import numpy as np
 
-from plausible.base.query_info import QueryInfo
+from plausible.base import QueryInfo
 from plausible.causal.counterfactuals.query import counterfactual
 from plausible.causal.functional.model import Coupling, functional_model
 from plausible.cli import options

@@ -6,7 +6,7 @@ import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, cast
 
-from plausible.base.records import TextTable
+from plausible.base import TextTable
 from plausible.cli.charts import check_plot, save_plot
 from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, plain, read_findings, shielded, split_finding, state_of

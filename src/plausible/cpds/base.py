@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen
-from plausible.base.records import TextTable
+from plausible.base import Floats, Frozen, TextTable
 from plausible.cpds.reading import TextLines, given_text, state_index
 from plausible.errors import InvalidArgument, InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors import Factor, MomentGaussian

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds.base import CPD, Columns, slice_at
 from plausible.cpds.linear_gaussian import GaussianCPD, LinearGaussianCPD, gaussian_text
 from plausible.cpds.reading import (

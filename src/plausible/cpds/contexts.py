@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Flags, Floats, Positions
-from plausible.base.records import html_of_print
+from plausible.base import Flags, Floats, Positions, html_of_print
 from plausible.cpds.base import CPD, Columns
 from plausible.errors import InvalidCPD, TooLarge
 from plausible.factors import Factor

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
-from plausible.base.records import TextTable
+from plausible.base import Floats, Positions, TextTable
 from plausible.cpds.base import CPD, Columns, slice_at
 from plausible.cpds.reading import (
     TextLines,

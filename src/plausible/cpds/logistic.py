@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.records import TextTable, format_number
+from plausible.base import Floats, TextTable, format_number
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.reading import (
     VariableLike,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
+from plausible.base import Floats, Positions
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.reading import (
     TextLines,

@@ -9,9 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.options import by_label
-from plausible.base.records import TextTable, format_number
+from plausible.base import Floats, TextTable, by_label, format_number
 from plausible.cpds.base import Columns
 from plausible.cpds.noisy_or import IndependentCauses, log_complement
 from plausible.cpds.reading import (

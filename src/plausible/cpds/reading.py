@@ -10,10 +10,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import by_label
-from plausible.base.records import TextTable, format_number, html_of_print, num_shown, one_line, shown
-from plausible.base.tolerances import PROBABILITY_NOISE, WRITTEN_ROUNDING
+from plausible.base import (
+    PROBABILITY_NOISE,
+    WRITTEN_ROUNDING,
+    Floats,
+    TextTable,
+    by_label,
+    format_number,
+    html_of_print,
+    num_shown,
+    one_line,
+    shown,
+)
 from plausible.errors import InvalidCPD, RoundedProbabilities, UnknownState, UnknownVariable, counted
 from plausible.variables import State, Variable
 

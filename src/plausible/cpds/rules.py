@@ -9,9 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
-from plausible.base.records import format_number, html_of_print
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Floats, Positions, format_number, html_of_print
 from plausible.cpds.contexts import Box, ContextCPD, Nodes, box_text, leaf_box, partition
 from plausible.cpds.reading import (
     TextLines,

@@ -9,9 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.options import by_label
-from plausible.base.records import TextTable
+from plausible.base import Floats, TextTable, by_label
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.reading import (
     MAX_ROUNDING,

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import num_shown
+from plausible.base import Floats, num_shown
 from plausible.cpds.contexts import Box, Branching, ContextCPD, Nodes, box_text, leaf_box, leaf_boxes
 from plausible.cpds.reading import (
     TextLines,

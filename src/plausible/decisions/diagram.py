@@ -8,8 +8,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from plausible.base.frozen import Frozen
-from plausible.base.hints import DIAGRAM_HINTS, Hinted
+from plausible.base import DIAGRAM_HINTS, Frozen, Hinted
 from plausible.cpds import CPD, TableCPD
 from plausible.decisions.parts import (
     Decision,

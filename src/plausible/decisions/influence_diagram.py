@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from plausible.base.method_names import own_methods
-from plausible.base.pictured import html_with_picture, picture_by
-from plausible.base.records import TextTable, num_shown
+from plausible.base import TextTable, html_with_picture, num_shown, own_methods, picture_by
 from plausible.decisions import totals
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information import value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from plausible.base.frozen import Frozen
+from plausible.base import Frozen
 from plausible.cpds import CPD
 from plausible.cpds.reading import VariableLike
 from plausible.errors import InvalidModel, PlausibleWarning, warn_caller

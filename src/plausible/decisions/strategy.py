@@ -9,9 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen, FrozenMapping
-from plausible.base.records import TextTable, html_page, to_plain
+from plausible.base import Floats, Frozen, FrozenMapping, TextTable, html_page, to_plain
 from plausible.cpds import TableCPD
 from plausible.cpds.reading import BadRow, checked_rows
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, suggestion

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import PROOF, UTILITY_NOISE
+from plausible.base import PROOF, UTILITY_NOISE, Floats
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.strategy import StrategyLike
 from plausible.errors import InvalidArgument

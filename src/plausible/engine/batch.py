@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Ints, Positions
+from plausible.base import Codes, Floats, Ints, Positions
 from plausible.engine.hidden_columns import HiddenColumns, hidden_columns
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace

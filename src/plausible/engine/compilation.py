@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Ints
+from plausible.base import Ints
 from plausible.engine.program import LARGE, Program, cut_into_pieces, seconds_of
 from plausible.errors import TooLarge
 from plausible.kernels.blocks import Layout

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Ints, starts_of
+from plausible.base import Codes, Floats, Ints, starts_of
 from plausible.engine.program import Program
 
 if TYPE_CHECKING:

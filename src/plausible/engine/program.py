@@ -11,8 +11,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from plausible.base.arrays import Ints
-from plausible.base.records import format_roughly, html_of_print
+from plausible.base import Ints, format_roughly, html_of_print
 from plausible.errors import counted
 from plausible.kernels.blocks import Buffers, Layout
 from plausible.kernels.jit import steady

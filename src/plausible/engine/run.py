@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base import Floats, Ints
 from plausible.engine.program import Job, Piece, Program, run_pieces, split_blocks
 from plausible.kernels.blocks import Buffers, Layout
 from plausible.kernels.downward import (

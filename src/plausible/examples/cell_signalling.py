@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, record
 from plausible.causal.interventional.experiments import regimes
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table

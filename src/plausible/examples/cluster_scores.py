@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
-from plausible.base.options import Seed, generator_of
+from plausible.base import Floats, Positions, Seed, generator_of
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.mixtures.clustering import MixtureClustering

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.options import Seed, generator_of
+from plausible.base import Seed, generator_of
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, MissingDependency, UnknownVariable
 from plausible.examples.cluster_scores import ScoreComparison

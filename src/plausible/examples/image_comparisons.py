@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base import Floats, Ints
 from plausible.errors import InvalidArgument
 from plausible.examples.images import ColourModel, Labeller, Labelling, binary_field, grey_field, label, segment_field
 from plausible.inference import (

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count
+from plausible.base import Floats, Ints, check_count
 from plausible.errors import InvalidArgument
 from plausible.inference import AlphaExpansion, Engine, GraphCut, Optimizer, QueryInfo
 from plausible.models import MarkovNetwork, ising, metric_network

@@ -11,10 +11,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base.arrays import Flags, Floats, Positions
-from plausible.base.options import Seed, generator_of
-from plausible.base.records import html_of_print
-from plausible.base.tolerances import PROBABILITY_NOISE, WRITTEN_ROUNDING
+from plausible.base import (
+    PROBABILITY_NOISE,
+    WRITTEN_ROUNDING,
+    Flags,
+    Floats,
+    Positions,
+    Seed,
+    generator_of,
+    html_of_print,
+)
 from plausible.errors import InvalidArgument
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Ints
+from plausible.base import Ints
 from plausible.errors import InvalidFactor, MissingDependency, UnknownVariable
 from plausible.factors.alignment import Scope, Table, check_size, num_entries, scope_text
 from plausible.variables import State, Variable

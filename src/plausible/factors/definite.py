@@ -10,8 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING, Floats
 from plausible.errors import InvalidArgument, InvalidFactor
 
 Vector: TypeAlias = npt.NDArray[np.float64]

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.method_names import own_methods
-from plausible.base.options import by_label
-from plausible.base.pictured import chart_by
-from plausible.base.query_info import QueryInfo
+from plausible.base import QueryInfo, by_label, chart_by, own_methods
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import (

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.hints import GAUSSIAN_HINTS, HintedNames
-from plausible.base.records import TextTable, format_number
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import GAUSSIAN_HINTS, WRITTEN_ROUNDING, Floats, HintedNames, TextTable, format_number
 from plausible.errors import InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope, union_scope
 from plausible.factors.definite import (

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.query_info import QueryInfo
-from plausible.base.records import TextTable, format_number, num_shown
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING, Floats, QueryInfo, TextTable, format_number, num_shown
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, counted
 from plausible.factors.alignment import Scope, assignment_at, axes_named
 from plausible.factors.definite import LOG_2PI, Matrix, Vector, definite, real_numbers, semi_definite

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, InvalidFactor
 from plausible.factors.alignment import Table, scope_text
 from plausible.factors.factor import Factor

@@ -7,8 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from plausible.base.frozen import Frozen
-from plausible.base.tolerances import UTILITY_NOISE
+from plausible.base import UTILITY_NOISE, Frozen
 from plausible.errors import InvalidFactor
 from plausible.factors.alignment import align, table_shape, union_scope
 from plausible.factors.factor import Factor

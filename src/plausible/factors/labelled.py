@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.base.hints import FACTOR_HINTS, HintedNames
-from plausible.base.query_info import QueryInfo
-from plausible.base.records import TextTable, format_number, num_shown
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import FACTOR_HINTS, WRITTEN_ROUNDING, HintedNames, QueryInfo, TextTable, format_number, num_shown
 from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import Scope, Table, assignment_at, scope_text

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from plausible.base.pictured import chart_by
-from plausible.base.records import TextTable, format_number, num_shown
+from plausible.base import TextTable, chart_by, format_number, num_shown
 from plausible.errors import UnknownVariable
 from plausible.factors.factor import Factor
 from plausible.variables import State

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.records import TextTable, format_number
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING, Floats, TextTable, format_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope
 from plausible.factors.definite import (

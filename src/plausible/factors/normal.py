@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.records import TextTable
+from plausible.base import TextTable
 from plausible.errors import InvalidArgument, InvalidFactor
 from plausible.factors.alignment import Scope, axes_named
 from plausible.factors.definite import Matrix, Vector

@@ -8,7 +8,7 @@ from itertools import product as cartesian
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING
 from plausible.errors import ImpossibleEvidence, InvalidArgument, counted, suggestion
 from plausible.factors.factor import Factor
 from plausible.variables import Variable

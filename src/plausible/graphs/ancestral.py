@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import final
 
-from plausible.base.method_names import own_methods
+from plausible.base import own_methods
 from plausible.errors import InvalidArgument, InvalidGraph
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG

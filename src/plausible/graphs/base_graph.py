@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from plausible.base.hints import GRAPH_HINTS, Hinted
-from plausible.base.pictured import html_with_picture, picture_by
-from plausible.base.records import html_of, shown
+from plausible.base import GRAPH_HINTS, Hinted, html_of, html_with_picture, picture_by, shown
 from plausible.errors import counted
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node, NodeIndex, Nodes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, combinations
 from typing import final
 
-from plausible.base.method_names import own_methods
+from plausible.base import own_methods
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.marks import Edge

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from plausible.base.pictured import picture_by
+from plausible.base import picture_by
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.elimination import read_cardinalities
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, read_scope

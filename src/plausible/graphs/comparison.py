@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from plausible.base.pictured import picture_by
-from plausible.base.records import html_of_print
+from plausible.base import html_of_print, picture_by
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_pdag

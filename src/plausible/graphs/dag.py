@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, final
 
-from plausible.base.hints import DAG_HINTS
-from plausible.base.method_names import own_methods
+from plausible.base import DAG_HINTS, own_methods
 from plausible.errors import CyclicGraph, InvalidGraph
 from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, read_adjacency

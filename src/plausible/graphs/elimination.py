@@ -13,7 +13,7 @@ from itertools import combinations
 from math import prod
 from typing import get_args
 
-from plausible.base.options import Seed, generator_of
+from plausible.base import Seed, generator_of
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_plain

@@ -8,7 +8,7 @@ from itertools import chain, combinations
 from math import comb
 from typing import TypeAlias
 
-from plausible.base.records import html_of_print
+from plausible.base import html_of_print
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph

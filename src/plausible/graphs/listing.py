@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
-from plausible.base.records import html_of_repr
+from plausible.base import html_of_repr
 from plausible.errors import InvalidArgument
 
 ItemT = TypeVar("ItemT", covariant=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Self
 
-from plausible.base.hints import DIRECTED_HINTS
+from plausible.base import DIRECTED_HINTS
 from plausible.errors import InvalidGraph
 from plausible.graphs.base_graph import BaseGraph
 from plausible.graphs.dag import DAG

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from plausible.base.records import html_of_print
+from plausible.base import html_of_print
 from plausible.errors import InvalidGraph
 from plausible.graphs.nodes import Node
 from plausible.graphs.text import quote

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from plausible.base.records import html_of_print
+from plausible.base import html_of_print
 from plausible.errors import CyclicGraph, InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as, read_pdag

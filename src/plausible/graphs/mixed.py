@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from plausible.base.method_names import own_methods
+from plausible.base import own_methods
 from plausible.errors import CyclicGraph, NotSupported
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.marks import Mark, walk_reach

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.records import shown
+from plausible.base import shown
 from plausible.errors import InvalidGraph, UnknownVariable, suggestion
 
 if TYPE_CHECKING:

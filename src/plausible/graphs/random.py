@@ -7,8 +7,7 @@ from math import ceil, log
 
 import numpy as np
 
-from plausible.base.arrays import Ints
-from plausible.base.options import Seed, generator_of
+from plausible.base import Ints, Seed, generator_of
 from plausible.errors import InvalidArgument
 from plausible.graphs.dag import DAG
 from plausible.graphs.nodes import Node, NodeIndex

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Codes
+from plausible.base import Codes
 from plausible.kernels.reachability import bayes_ball
 
 #: Row i holds the positions that position i has edges to (or from).

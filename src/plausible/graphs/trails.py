@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from plausible.base.pictured import picture_by
-from plausible.base.records import Result, html_of_print
+from plausible.base import Result, html_of_print, picture_by
 from plausible.errors import InvalidArgument
 from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from plausible.base.arrays import Floats
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, QueryInfo
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.engine_bases import IterativeEngine

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints
-from plausible.base.query_info import QueryInfo
+from plausible.base import Codes, Flags, Floats, Ints, QueryInfo
 from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
 from plausible.inference.engines import Engine

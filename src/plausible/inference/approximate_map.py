@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.query_info import QueryInfo
+from plausible.base import QueryInfo
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.engine_bases import PROVED, Optimizer

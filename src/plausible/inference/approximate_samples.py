@@ -9,9 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import Seed, generator_of
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, Ints, QueryInfo, Seed, generator_of
 from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
 from plausible.variables import Evidence, Variable

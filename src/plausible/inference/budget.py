@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from plausible.base.records import format_roughly
-from plausible.base.remedies import Argument, Call, Piece, Remedy
+from plausible.base import Argument, Call, Piece, Remedy, format_roughly
 from plausible.engine.program import Program
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plausible.base.query_info import QueryInfo
+from plausible.base import QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor, product
 from plausible.factors.alignment import union_scope

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias, TypeVar
 
-from plausible.base.remedies import Argument, Remedy
+from plausible.base import Argument, Remedy
 from plausible.errors import InvalidArgument
 from plausible.inference.budget import Budget
 from plausible.inference.engine_bases import Optimizer

@@ -10,9 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Ints
-from plausible.base.query_info import QueryInfo
-from plausible.base.remedies import Argument, Remedy
+from plausible.base import Argument, Codes, Floats, Ints, QueryInfo, Remedy
 from plausible.engine.batch import PreparedRows, RowAnswers
 from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.program import Program

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.query_info import QueryInfo
+from plausible.base import QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size, union_scope

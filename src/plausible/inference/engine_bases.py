@@ -11,9 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from plausible.base.arrays import Ints
-from plausible.base.options import check_count, check_number
-from plausible.base.query_info import QueryInfo
+from plausible.base import Ints, QueryInfo, check_count, check_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.problem import Problem

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
 import plausible.inference
-from plausible.base.remedies import Argument, Call, Piece, Remedy
+from plausible.base import Argument, Call, Piece, Remedy
 from plausible.errors import InvalidArgument
 
 Role: TypeAlias = Literal["sums", "best assignments", "both", "rows"]

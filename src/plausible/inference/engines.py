@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from plausible.base.options import read_names
+from plausible.base import read_names
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES

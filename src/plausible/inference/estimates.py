@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from plausible.base.query_info import QueryInfo
+from plausible.base import QueryInfo
 
 
 class Estimate(float):

@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import ranked
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record, shown
-from plausible.base.tolerances import SCORE_NOISE
+from plausible.base import SCORE_NOISE, Result, chart_by, ranked, record, shown
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.information import kl_divergence, log_unit

@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Floats
 from plausible.errors import ImpossibleEvidence, InvalidEvidence
 from plausible.factors import Factor, product
 from plausible.inference.approximate_samples import EvidenceNotSeen

@@ -8,8 +8,7 @@ from dataclasses import field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from plausible.base.pictured import picture_by
-from plausible.base.records import Result, format_roughly, record
+from plausible.base import Result, format_roughly, picture_by, record
 from plausible.engine.program import SECONDS_PER_ENTRY
 from plausible.errors import NotSupported, TooLarge, counted
 from plausible.factors import Factor

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints, starts_of
+from plausible.base import Floats, Ints, starts_of
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape
 from plausible.inference.elimination import absorb

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from plausible.base.query_info import QueryInfo
-from plausible.base.remedies import Argument, Call, Remedy, told_remedies
+from plausible.base import Argument, Call, QueryInfo, Remedy, told_remedies
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference import variational

@@ -13,8 +13,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.remedies import Argument, Remedy
+from plausible.base import Argument, Floats, Remedy
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.cpds.reading import MAX_ROUNDING, Rounding
 from plausible.decisions import Decision, InfluenceDiagram

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds.reading import MAX_ROUNDING
 from plausible.io.assembly import LENIENTLY, Place, count_text
 from plausible.io.scanner import child_fastest, floats, is_numeric, read_numbers, shown, split_items

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.errors import FormatError
 from plausible.io.assembly import Place
 from plausible.io.scanner import after_blanks, floats, is_numeric, shown

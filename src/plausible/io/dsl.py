@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import CPD, NoisyMax, TableCPD
 from plausible.cpds.reading import Rounding, checked_rows
 from plausible.errors import suggestion

@@ -12,8 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from plausible.base.method_names import keyword_hints
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, Remedy, keyword_hints
 from plausible.data.row_files import write_whole
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, suggestion

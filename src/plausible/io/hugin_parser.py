@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.cpds.reading import Rounding
 from plausible.decisions import InfluenceDiagram

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import CPD, KINDS, LinearGaussianCPD, TableCPD
 from plausible.cpds.reading import Rounding
 from plausible.decisions import InfluenceDiagram

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NoReturn, TypeAlias
 
-from plausible.base.remedies import Remedy
+from plausible.base import Remedy
 from plausible.errors import FormatError, suggestion
 from plausible.io.assembly import Place
 from plausible.io.scanner import after_blanks

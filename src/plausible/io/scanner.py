@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
+from plausible.base import Floats, Positions
 from plausible.cpds.reading import MAX_ROUNDING
 from plausible.errors import FormatError
 from plausible.io.assembly import Place

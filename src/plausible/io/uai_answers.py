@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.errors import FormatError, InvalidArgument, NotRepresentable, UnknownVariable, suggestion
 from plausible.io.formats import Model
 from plausible.io.scanner import Words

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr
 from plausible.decisions import InfluenceDiagram
 from plausible.decisions.structure.relevance import has_perfect_recall

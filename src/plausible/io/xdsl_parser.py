@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats, Positions
+from plausible.base import Floats, Positions
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr, TableCPD
 from plausible.cpds.reading import Rounding, checked_rows
 from plausible.decisions import InfluenceDiagram

@@ -13,7 +13,7 @@ from math import prod
 from typing import Final
 from xml.parsers import expat
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.errors import FormatError, suggestion
 from plausible.io.assembly import Place
 from plausible.io.scanner import blanked, parse_numbers, shown

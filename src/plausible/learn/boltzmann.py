@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed, check_count, check_flag, check_number, generator_of
+from plausible.base import Floats, Seed, check_count, check_flag, check_number, generator_of
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.learn.classifiers.estimator import Estimator

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from plausible.base.records import Result, counted, format_roughly, record
+from plausible.base import Result, counted, format_roughly, record
 from plausible.data.batches import CSVPart, Part
 from plausible.data.column_types import warn_of_doubtful
 from plausible.data.partitions import Facts, Partitions, Piece, StreamPartitions

@@ -9,10 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.method_names import keyword_hints
-from plausible.base.records import Result
-from plausible.base.remedies import Remedy
+from plausible.base import Flags, Floats, Remedy, Result, keyword_hints
 from plausible.cpds import CPD
 from plausible.cpds.reading import place_text
 from plausible.data.column_types import warn_of_one_row

@@ -8,9 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.hints import RESULT_HINTS, Hinted
-from plausible.base.options import Seed, generator_of, read_named_option
-from plausible.base.records import format_roughly, html_of, repr_of_print
+from plausible.base import (
+    RESULT_HINTS,
+    Hinted,
+    Seed,
+    format_roughly,
+    generator_of,
+    html_of,
+    read_named_option,
+    repr_of_print,
+)
 from plausible.data.column_types import warn_of_one_row
 from plausible.data.statistics import Statistics
 from plausible.data.stream_statistics import PartitionedStatistics, for_learning

@@ -10,8 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from plausible.base.hints import keyword_advice
-from plausible.base.tolerances import score_noise
+from plausible.base import keyword_advice, score_noise
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, NotSupported, close_match
 from plausible.graphs import DAG

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.data.columns import EvidenceColumns
 from plausible.errors import InvalidArgument

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.method_names import keyword_hints
-from plausible.base.options import Seed
-from plausible.base.query_info import QueryInfo
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, QueryInfo, Remedy, Seed, keyword_hints
 from plausible.data import encode_evidence
 from plausible.data.row_files import WrittenRows
 from plausible.errors import TooLarge

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen
-from plausible.base.hints import NETWORK_HINTS, Hinted
-from plausible.base.method_names import own_methods
-from plausible.base.options import Seed, generator_of
-from plausible.base.records import TextTable
+from plausible.base import NETWORK_HINTS, Floats, Frozen, Hinted, Seed, TextTable, generator_of, own_methods
 from plausible.cpds import CPD, TableCPD
 from plausible.data import encode_columns
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from plausible.base.method_names import keyword_hints
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, Remedy, keyword_hints
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, check_size

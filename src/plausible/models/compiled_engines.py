@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Codes, Flags, Floats
-from plausible.base.method_names import own_methods
+from plausible.base import Codes, Flags, Floats, own_methods
 from plausible.cpds import CPD
 from plausible.data import encode_evidence
 from plausible.data.columns import EvidenceColumns, row_name

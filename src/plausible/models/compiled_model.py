@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed
-from plausible.base.records import html_page
+from plausible.base import Floats, Seed, html_page
 from plausible.data.row_files import ColumnKind, WrittenRows
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor

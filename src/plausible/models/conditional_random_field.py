@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen
-from plausible.base.records import TextTable
+from plausible.base import Floats, Frozen, TextTable
 from plausible.data import encode_columns
 from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor

@@ -6,9 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from plausible.base.method_names import keyword_hints
-from plausible.base.pictured import html_with_picture, picture_by, widget_by
-from plausible.base.records import TextTable
+from plausible.base import TextTable, html_with_picture, keyword_hints, picture_by, widget_by
 from plausible.graphs.base_graph import BaseGraph
 from plausible.inference.budget import Budget
 from plausible.inference.choice import EngineChoice

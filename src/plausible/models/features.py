@@ -9,9 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen
-from plausible.base.options import read_names
+from plausible.base import Floats, Frozen, read_names
 from plausible.errors import InvalidArgument
 from plausible.factors.alignment import check_size
 from plausible.variables import State, Variable

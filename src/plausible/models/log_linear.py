@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.errors import InvalidArgument, InvalidGraph, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import scope_text, table_shape

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.errors import NotSupported
 from plausible.factors import Factor

@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen
-from plausible.base.hints import MARKOV_HINTS, Hinted
-from plausible.base.method_names import own_methods
-from plausible.base.records import TextTable
+from plausible.base import MARKOV_HINTS, Floats, Frozen, Hinted, TextTable, own_methods
 from plausible.cpds import CPD
 from plausible.data import encode_columns
 from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel, counted, shortened

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, Remedy
 from plausible.cpds import CPD
 from plausible.errors import TooLarge
 from plausible.factors import Factor

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from plausible.base.records import shown
+from plausible.base import shown
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable, shortened
 from plausible.factors import Factor

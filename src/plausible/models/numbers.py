@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed, generator_of
+from plausible.base import Floats, Seed, generator_of
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor, MomentGaussian

@@ -17,9 +17,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed, check_seconds
-from plausible.base.remedies import Remedy
+from plausible.base import Floats, Remedy, Seed, check_seconds
 from plausible.cpds import CPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, Remedy
 from plausible.data.batches import NUMBERS, WHOLE_NUMBERS, Batch, Values
 from plausible.data.columns import PlacedColumns, as_categories, frame_columns
 from plausible.data.factorizing import is_absent

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.query_info import QueryInfo
+from plausible.base import QueryInfo
 from plausible.data.columns import decode
 from plausible.data.row_files import WrittenRows, check_rows_path, new_rows
 from plausible.variables import Variable

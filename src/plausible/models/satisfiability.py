@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Flags
-from plausible.base.options import Seed, generator_of
-from plausible.base.records import html_of_print
+from plausible.base import Flags, Seed, generator_of, html_of_print
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownVariable
 from plausible.factors.alignment import check_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from plausible.base.records import TextTable, html_page, num_shown
+from plausible.base import TextTable, html_page, num_shown
 from plausible.cpds import CPD
 from plausible.factors import Factor
 from plausible.variables import Variable

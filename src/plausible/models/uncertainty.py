@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, QueryInfo
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.graphs import DAG

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed, generator_of
+from plausible.base import Floats, Seed, generator_of
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import TooLarge
 from plausible.factors import Factor

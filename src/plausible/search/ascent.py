@@ -10,8 +10,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import score_noise
+from plausible.base import Floats, score_noise
 from plausible.errors import InvalidArgument, suggestion
 
 #: A function to climb: the value and the gradient at a point.

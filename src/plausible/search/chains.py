@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_count
-from plausible.base.pictured import chart_by, kind_in_words
+from plausible.base import Floats, chart_by, check_count, kind_in_words
 from plausible.errors import InvalidArgument
 from plausible.kernels.jit import repeated
 from plausible.search.run import Saving, Stops, iterate

@@ -12,8 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
-from plausible.base.fingerprints import fingerprint
-from plausible.base.remedies import Argument, Remedy
+from plausible.base import Argument, Remedy, fingerprint
 from plausible.errors import FormatError, InvalidArgument, MissingFile, PlausibleWarning, warn_caller
 from plausible.search.run import Run
 

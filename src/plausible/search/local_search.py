@@ -12,8 +12,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from plausible.base.options import check_count, check_number
-from plausible.base.tolerances import score_noise, without_noise
+from plausible.base import check_count, check_number, score_noise, without_noise
 from plausible.search.run import Stops, iterate
 from plausible.search.search_problem import (
     LIMITS,

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_count, check_number
+from plausible.base import Floats, check_count, check_number
 from plausible.errors import InvalidArgument
 from plausible.search.local_search import GreedyAscent, SearchMethod
 from plausible.search.search_problem import OperatorT, SearchProblem, SearchState, StateT, gains, score_after

@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
-from plausible.base.arrays import ranked
-from plausible.base.options import check_count, check_number, check_seconds
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result
-from plausible.base.tolerances import score_noise
+from plausible.base import Result, chart_by, check_count, check_number, check_seconds, ranked, score_noise
 from plausible.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import score_noise
+from plausible.base import Floats, score_noise
 from plausible.errors import InvalidArgument, NotSupported
 
 StateT = TypeVar("StateT", bound=Hashable)

@@ -11,9 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen
-from plausible.base.records import format_number
+from plausible.base import Floats, Frozen, format_number
 from plausible.cpds.reading import VariableLike, name_of
 from plausible.errors import InvalidFactor, InvalidModel, UnknownState, UnknownVariable
 from plausible.factors import Factor

@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import by_label
-from plausible.base.records import plain, shown
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING, Floats, by_label, plain, shown
 from plausible.errors import InvalidEvidence, NotSupported, UnknownVariable, shortened
 from plausible.variables.variable import State, Variable, is_missing
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from plausible.base.frozen import Frozen
-from plausible.base.query_info import QueryInfo
-from plausible.base.records import TextTable, format_number, html_of, html_of_repr, plain, shown
+from plausible.base import Frozen, QueryInfo, TextTable, format_number, html_of, html_of_repr, plain, shown
 from plausible.errors import InvalidVariable, NotSupported, UnknownState, UnknownVariable, suggestion
 
 if TYPE_CHECKING:

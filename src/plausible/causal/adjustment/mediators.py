@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.causal.adjustment.problem import USUAL_LIMIT, Check, listed, open_trail, read_allowed, read_sides
 from plausible.causal.expressions.notation import Symbol
 from plausible.causal.expressions.tree import Expression, probability, sum_over

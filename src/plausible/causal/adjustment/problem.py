@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from plausible.base.records import html_of_print, repr_of_print
+from plausible.base import html_of_print, repr_of_print
 from plausible.causal.queries.observed import read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs.ancestral import MAG, PAG

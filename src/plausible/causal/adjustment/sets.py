@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.causal.adjustment.problem import (
     USUAL_LIMIT,
     AdjustableGraph,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.causal.calculus.rules import Quantity, RuleStep, rule_1, rule_2, rule_3
 from plausible.causal.calculus.search import Derivation, DerivationSpace, Masks, ProbabilityStep, search
 from plausible.causal.identification.question import MaskGraph

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from plausible.base.records import Result, html_of_print, record
+from plausible.base import Result, html_of_print, record
 from plausible.causal.queries.observed import (
     CausalLike,
     augmented_graph,

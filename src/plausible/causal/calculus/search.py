@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import combinations, count
 from typing import Literal, NamedTuple, TypeAlias
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.causal.calculus.rules import Quantity, RuleStep, sum_sign, value_text, written
 from plausible.causal.identification.question import MaskGraph
 from plausible.graphs.mark_masks import bits

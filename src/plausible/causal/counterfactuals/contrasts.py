@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, format_number, record
+from plausible.base import Result, chart_by, format_number, record
 from plausible.causal.counterfactuals.potential import (
     Potential,
     Setting,

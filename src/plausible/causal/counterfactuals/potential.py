@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, html_of_print, record
+from plausible.base import Floats, Result, html_of_print, record
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph

@@ -9,8 +9,7 @@ from typing import Any, Literal, TypeAlias, Unpack, final
 
 import numpy as np
 
-from plausible.base.options import check_count
-from plausible.base.records import Result, record
+from plausible.base import Result, check_count, record
 from plausible.causal.discovery.skeleton_phases import check_colliders, refine_skeleton, remaining
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted, suggestion

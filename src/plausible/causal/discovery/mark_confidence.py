@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, Seed, record
 from plausible.causal.discovery.fci import fci
 from plausible.data.table import Table
 from plausible.data.table_statistics import DataLike

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, final
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.causal.queries.observed import fresh_name
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import MAG, PAG

@@ -9,8 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, Floats, Remedy
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.estimate import Means, PreparedEstimate, choose_covariates
 from plausible.causal.estimation.rows import (

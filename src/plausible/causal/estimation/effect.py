@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.causal.adjustment.mediators import front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph, KnownGraph, may_cause, read_problem
 from plausible.causal.adjustment.sets import adjustment_set, instruments, unclear_reason

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_check
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, format_number, record
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, Floats, Remedy, Result, chart_by, format_number, record
 from plausible.causal.adjustment.problem import AdjustableGraph, KnownGraph, may_cause, read_known, read_problem
 from plausible.causal.adjustment.sets import adjustment_set, check_adjustment
 from plausible.causal.estimation.rows import EffectTask, PositivityReport

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from plausible.base.records import Result, format_number, record
-from plausible.base.tolerances import WEIGHT_NOISE
+from plausible.base import WEIGHT_NOISE, Result, format_number, record
 from plausible.causal.adjustment.mediators import recanting_witness
 from plausible.causal.estimation.rows import expected_outcome, read_levels, state_scores
 from plausible.causal.queries.observed import fresh_name, refuse_overlap

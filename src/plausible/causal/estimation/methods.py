@@ -10,8 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.remedies import Remedy
+from plausible.base import Floats, Ints, Remedy
 from plausible.causal.adjustment.mediators import check_front_door, front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.adjustment.sets import check_instrument, instruments

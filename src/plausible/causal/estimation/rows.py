@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, format_number, record
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, Floats, Remedy, Result, format_number, record
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.graphs.nodes import Node

@@ -8,9 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, TextTable, format_number, num_shown, record
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Floats, Result, TextTable, format_number, num_shown, record
 from plausible.causal.adjustment.sets import is_adjustment_set
 from plausible.causal.estimation.estimate import experiment_rows
 from plausible.causal.expressions.tables import Evaluation

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from string import ascii_letters
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from plausible.base.records import html_of_print
+from plausible.base import html_of_print
 from plausible.errors import NotSupported
 from plausible.graphs.nodes import Node
 

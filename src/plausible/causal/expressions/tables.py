@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.causal.expressions.notation import Computation, Part, Symbol
 from plausible.errors import NotSupported, PositivityViolation, UnknownVariable
 from plausible.factors import Factor

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, final
 
-from plausible.base.records import html_of_print
+from plausible.base import html_of_print
 from plausible.causal.expressions.notation import (
     Computation,
     Notation,

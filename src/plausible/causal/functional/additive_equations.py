@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.frozen import Frozen
-from plausible.base.options import check_count
+from plausible.base import Frozen, check_count
 from plausible.causal.functional.model import causes_of
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.graphs import DAG

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.frozen import Frozen
+from plausible.base import Frozen
 from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, LinearGaussianCPD
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable

@@ -12,9 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.frozen import Frozen
-from plausible.base.remedies import Argument, Remedy
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING, Argument, Frozen, Remedy
 from plausible.causal.functional.responses import COMPLIANCE, MAX_ENTRIES, OUTCOME, ResponseVariable
 from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, DeterministicCPD, NoisyOr, TableCPD

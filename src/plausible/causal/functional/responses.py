@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
-from plausible.base.frozen import Frozen
+from plausible.base import Floats, Frozen, Positions
 from plausible.cpds import DeterministicCPD, TableCPD
 from plausible.errors import InvalidArgument, InvalidVariable, TooLarge, counted
 from plausible.factors.alignment import num_entries

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.causal.adjustment.problem import causal_nodes, without_first_edges
 from plausible.causal.expressions.notation import Symbol
 from plausible.causal.expressions.simplification import simplify

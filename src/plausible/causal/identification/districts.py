@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.causal.expressions.notation import LONGEST, Symbol
 from plausible.causal.expressions.simplification import simplify
 from plausible.causal.expressions.tree import Expression, Probability, Quotient, product_of, sum_over

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.causal.discovery.pag_readings import effect_in_pag, refuse_query
 from plausible.causal.expressions.notation import Notation, Symbol, function_text
 from plausible.causal.expressions.tables import Evaluation, Source

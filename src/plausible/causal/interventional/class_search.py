@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.causal.interventional.experiments import regimes
 from plausible.data.column_types import are_targets
 from plausible.data.table import Table, TableLike

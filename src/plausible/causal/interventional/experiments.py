@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from plausible.base.options import check_count
+from plausible.base import check_count
 from plausible.causal.queries.observed import CausalLike
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable

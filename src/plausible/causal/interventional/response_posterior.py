@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.options import Seed, check_count, generator_of
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
+from plausible.base import Flags, Floats, Ints, Result, Seed, chart_by, check_count, generator_of, record
 from plausible.causal.counterfactuals.potential import (
     Copies,
     CopyValue,

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import Seed, check_count, generator_of
+from plausible.base import Floats, Ints, Seed, check_count, generator_of
 from plausible.causal.interventional.response_space import (
     Cells,
     ResponsePrior,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base import Floats, Ints
 from plausible.causal.functional.responses import MAX_TYPES, all_functions, written_product
 from plausible.causal.queries.observed import CausalLike
 from plausible.data.table import Table

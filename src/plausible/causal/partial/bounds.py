@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
-from plausible.base.remedies import Call, Remedy
+from plausible.base import Call, Floats, Remedy, Result, chart_by, record
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.causal.partial.district import Observed, Polytope, SourceLike, read_source

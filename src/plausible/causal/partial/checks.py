@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed, check_count, generator_of
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, Seed, chart_by, check_count, generator_of, record
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.bounds import Bounds, check_order, limited_program, read_systems, solved
 from plausible.causal.partial.district import Observed, SourceLike, build_district, polytope, read_source

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Positions
-from plausible.base.tolerances import TABLE_ROUNDING
+from plausible.base import TABLE_ROUNDING, Floats, Positions
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import MAX_TYPES, ResponseVariable, written_product
 from plausible.causal.partial.linear_query import TypeAssumption

@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Positions
-from plausible.base.remedies import Call, Remedy
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Call, Floats, Positions, Remedy
 from plausible.causal.counterfactuals.potential import Copies, Copy, CopyValue, Finding, state_positions
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.district import Polytope

@@ -10,9 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags
-from plausible.base.records import Result, html_of_print, record
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, Flags, Remedy, Result, html_of_print, record
 from plausible.causal.counterfactuals.potential import (
     Finding,
     Potential,

@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
-from plausible.base.tolerances import TABLE_ROUNDING, WRITTEN_ROUNDING
+from plausible.base import TABLE_ROUNDING, WRITTEN_ROUNDING, Floats, Result, record
 from plausible.causal.partial.bounds import Bounds, bounds
 from plausible.causal.partial.district import SourceLike, read_source
 from plausible.causal.partial.linear_query import Monotone, average_causal_effect, probability_of

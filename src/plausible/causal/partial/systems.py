@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.remedies import Argument, Remedy
+from plausible.base import Argument, Floats, Remedy
 from plausible.causal.partial.district import (
     WHOLE,
     District,

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, TextTable, format_number, num_shown, record
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING, Floats, Result, TextTable, chart_by, format_number, num_shown, record
 from plausible.causal.queries.observed import CausalLike, read_nodes, read_variables, refuse_overlap
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument

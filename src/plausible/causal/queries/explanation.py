@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.causal.queries.association import EffectComparison, compare_effect
 from plausible.causal.queries.observed import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
 from plausible.cpds import TableCPD

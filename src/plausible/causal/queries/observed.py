@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import CPD, RuleCPD, Split, TableCPD, TreeCPD
 from plausible.cpds.splits import Leaf
 from plausible.errors import InvalidArgument, InvalidGraph, InvalidModel, NotSupported, UnknownVariable

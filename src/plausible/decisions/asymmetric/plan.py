@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, TypeAlias
 
-from plausible.base.records import Result, format_number, record
+from plausible.base import Result, format_number, record
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, UnknownVariable
 from plausible.utilities.local import seen_text
 from plausible.variables import State, Variable

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 from typing import TypeAlias, overload
 
-from plausible.base.frozen import Frozen
+from plausible.base import Frozen
 from plausible.cpds import CPD
 from plausible.cpds.reading import VariableLike
 from plausible.decisions.asymmetric.plan import History

@@ -8,8 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from plausible.base.options import check_count
-from plausible.base.records import Result, format_number, record
+from plausible.base import Result, check_count, format_number, record
 from plausible.decisions.asymmetric.plan import (
     History,
     NextStep,

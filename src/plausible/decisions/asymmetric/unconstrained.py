@@ -8,9 +8,7 @@ from math import prod
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_count
-from plausible.base.records import Result, format_number, record
+from plausible.base import Floats, Result, check_count, format_number, record
 from plausible.decisions.asymmetric.plan import (
     History,
     NextStep,

@@ -9,10 +9,18 @@ from typing import Literal
 
 import numpy as np
 
-from plausible.base.frozen import Frozen, FrozenMapping
-from plausible.base.records import Result, format_number, record
-from plausible.base.remedies import Argument, Call, Remedy
-from plausible.base.tolerances import PROOF, UTILITY_NOISE
+from plausible.base import (
+    PROOF,
+    UTILITY_NOISE,
+    Argument,
+    Call,
+    Frozen,
+    FrozenMapping,
+    Remedy,
+    Result,
+    format_number,
+    record,
+)
 from plausible.decisions.coordination.local_values import LocalValue, ValueRule, best_by_rules, local_value
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match, counted
 from plausible.factors import Factor

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from plausible.base.frozen import FrozenMapping
-from plausible.base.records import format_number, html_of_print
+from plausible.base import FrozenMapping, format_number, html_of_print
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, shortened
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES

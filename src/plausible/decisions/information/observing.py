@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_number
-from plausible.base.remedies import Argument
+from plausible.base import Argument, Floats, check_number
 from plausible.cpds import CPD
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.solving.joint_tree import JointTree

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count
-from plausible.base.records import Result, format_number, record
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, Floats, Ints, Remedy, Result, check_count, format_number, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import SeenTable, read_candidates, seen_tables
 from plausible.decisions.totals import utility_rounding

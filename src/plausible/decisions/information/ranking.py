@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from plausible.base.arrays import ranked
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, TextTable, format_number, record
+from plausible.base import Result, TextTable, chart_by, format_number, ranked, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import (
     informative,

@@ -11,9 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count, check_number, check_seconds, generator_of
-from plausible.base.records import Result, format_number, record
+from plausible.base import (
+    Floats,
+    Ints,
+    Result,
+    check_count,
+    check_number,
+    check_seconds,
+    format_number,
+    generator_of,
+    record,
+)
 from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, TableCPD
 from plausible.decisions.diagram import Diagram

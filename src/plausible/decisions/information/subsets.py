@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import ranked
-from plausible.base.options import check_count, check_number
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, TextTable, format_number, record
-from plausible.base.tolerances import SCORE_NOISE
+from plausible.base import (
+    SCORE_NOISE,
+    Result,
+    TextTable,
+    chart_by,
+    check_count,
+    check_number,
+    format_number,
+    ranked,
+    record,
+)
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import observing, read_candidates, seen_tables
 from plausible.decisions.information.ranking import InformationValue

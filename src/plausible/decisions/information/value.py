@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.options import check_number
-from plausible.base.records import Result, format_number, record
+from plausible.base import Result, check_number, format_number, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import (
     observing,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, TextTable, format_number, record
+from plausible.base import Result, TextTable, chart_by, format_number, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.information.value import gain

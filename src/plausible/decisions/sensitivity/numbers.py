@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.cpds import TableCPD
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.solving.evaluating import expected_utility

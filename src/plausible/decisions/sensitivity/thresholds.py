@@ -6,9 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, TextTable, format_number, record
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Result, TextTable, chart_by, format_number, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.value import NOT_PROVED, ActionChange, action_changes
 from plausible.decisions.sensitivity.numbers import (

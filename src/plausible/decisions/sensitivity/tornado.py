@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.base.options import check_number
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, TextTable, format_number, record
+from plausible.base import Result, TextTable, chart_by, check_number, format_number, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.sensitivity.comparison import read_seen

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.factors.alignment import reduce_axes
 
 #: Tables from this size on are summed by merged axes; below it NumPy's own sum takes less time.

@@ -7,8 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.remedies import Argument, Remedy
+from plausible.base import Argument, Floats, Remedy
 from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, TableCPD
 from plausible.decisions.diagram import Diagram

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, format_number, record
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING, Floats, Result, format_number, record
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.solving.joint_tree import JointTree, Weighing, weighing
 from plausible.decisions.solving.problem import DecisionProblem, SolvingOptions, impossible, read_findings, read_problem

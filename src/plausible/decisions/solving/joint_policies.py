@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.tolerances import PROOF
+from plausible.base import PROOF
 from plausible.decisions.solving.joint_tree import Weighing
 from plausible.decisions.solving.policy_sets import search_policies
 from plausible.decisions.solving.problem import DecisionProblem, SolvingState, Watch

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.decisions.solving.arithmetic import (
     LOGS,
     PLAIN,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base import Floats, Ints
 from plausible.decisions.solving.stages import Stage, Stages
 from plausible.decisions.solving.updating import Rules
 

@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_count, generator_of
+from plausible.base import Floats, check_count, generator_of
 from plausible.cpds import TableCPD
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.structure.information_flow import reduced_information

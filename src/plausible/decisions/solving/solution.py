@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.pictured import chart_by, picture_by, widget_by
-from plausible.base.records import Result, TextTable, format_number, num_shown, record
+from plausible.base import (
+    Floats,
+    Ints,
+    Result,
+    TextTable,
+    chart_by,
+    format_number,
+    num_shown,
+    picture_by,
+    record,
+    widget_by,
+)
 from plausible.data.columns import EvidenceColumns, frame_columns
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.parts import Decision

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.solving.elimination import query_rules, reverse_arcs, sum_max_sum
 from plausible.decisions.solving.joint_policies import settle

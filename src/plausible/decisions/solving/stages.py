@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base import Floats, Ints
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import DecisionProblem, Tabled
 from plausible.errors import TooLarge

@@ -9,9 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.remedies import Argument, Remedy
-from plausible.base.tolerances import UTILITY_NOISE
+from plausible.base import UTILITY_NOISE, Argument, Floats, Remedy
 from plausible.decisions.solving.arithmetic import placed, summed_to
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import DecisionProblem, SolvingState, Watch

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import UTILITY_NOISE
+from plausible.base import UTILITY_NOISE, Floats
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.solving.arithmetic import PLAIN, placed, scaled_or_logs, summed_to
 from plausible.decisions.solving.joint_tree import Weighing

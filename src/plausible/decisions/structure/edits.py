@@ -9,9 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Flags
-from plausible.base.options import check_number
-from plausible.base.remedies import Argument
+from plausible.base import Argument, Flags, check_number
 from plausible.cpds import TableCPD
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.parts import Decision

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Generic
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.information_flow import Drop, Reliance, information_flow, reduced_information

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypeAlias
 
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE
 from plausible.cpds.reading import MAX_ROUNDING
 from plausible.errors import InvalidModel, RoundedProbabilities, warn_caller
 from plausible.variables import State

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.pictured import picture_by
-from plausible.base.records import Result, format_number, record, to_plain
-from plausible.base.tolerances import UTILITY_NOISE
+from plausible.base import UTILITY_NOISE, Floats, Result, format_number, picture_by, record, to_plain
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.edits import AllowedActions, allowed_mask, check_allowed

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.records import Result, TextTable, format_number, record
-from plausible.base.tolerances import PROBABILITY_NOISE, PROOF
+from plausible.base import PROBABILITY_NOISE, PROOF, Result, TextTable, format_number, record
 from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, DeviceKnowledge
 from plausible.decisions.troubleshooting.device import Costs
 from plausible.decisions.troubleshooting.repair_order import Trials, best_order, costs_without_each

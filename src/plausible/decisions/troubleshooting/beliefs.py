@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Floats
 from plausible.causal.counterfactuals.potential import Finding, Potential, as_evidence
 from plausible.causal.counterfactuals.query import ParallelWorlds, parallel_worlds
 from plausible.causal.functional.model import FunctionalModel

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Flags
-from plausible.base.frozen import FrozenMapping
+from plausible.base import Flags, FrozenMapping
 from plausible.causal.functional.model import FunctionalModel
 from plausible.decisions.troubleshooting.repair_order import check_cost
 from plausible.errors import FormatError, InvalidArgument, MissingFile, UnknownState, UnknownVariable, suggestion

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.records import Result, TextTable, format_number, record
-from plausible.base.tolerances import PROOF
+from plausible.base import PROOF, Flags, Floats, Result, TextTable, format_number, record
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.data import encode_columns
 from plausible.decisions.troubleshooting.device import Costs, Device

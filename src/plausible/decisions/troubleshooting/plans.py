@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from plausible.base.tolerances import PROOF
+from plausible.base import PROOF
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.decisions.troubleshooting.advice import advise, is_worth_going_on, possible_steps
 from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, enumerate_profiles

@@ -11,9 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.records import Result, TextTable, format_number, record
-from plausible.base.tolerances import PROOF, WRITTEN_ROUNDING
+from plausible.base import PROOF, WRITTEN_ROUNDING, Flags, Floats, Result, TextTable, format_number, record
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.optimization.pairwise_energy import minimum_cut
 

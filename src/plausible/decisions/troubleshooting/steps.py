@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from plausible.base.records import html_of_print
+from plausible.base import html_of_print
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.decisions.troubleshooting.device import Device
 from plausible.errors import FormatError

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from plausible.base.frozen import Frozen
-from plausible.base.records import Result, format_number, record
+from plausible.base import Frozen, Result, format_number, record
 from plausible.causal.counterfactuals.potential import Finding, Potential
 from plausible.causal.functional.model import Coupling, FunctionalModel, functional_model
 from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_going_on, possible_steps

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Codes, Flags, Floats
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Codes, Flags, Floats
 from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, Profiles, distinct_rows, grouped
 from plausible.decisions.troubleshooting.device import Costs, Device
 from plausible.decisions.troubleshooting.steps import Outcome, Step

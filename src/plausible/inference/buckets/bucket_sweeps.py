@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count, check_number
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, Ints, QueryInfo, check_count, check_number
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.buckets.bucket_tree import BucketTree
 from plausible.inference.problem import Problem

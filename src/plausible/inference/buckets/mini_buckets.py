@@ -9,10 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_flag
-from plausible.base.query_info import QueryInfo
-from plausible.base.tolerances import PROOF, SMALLEST
+from plausible.base import PROOF, SMALLEST, Floats, Ints, QueryInfo, check_flag
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs

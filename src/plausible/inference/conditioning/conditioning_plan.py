@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import prod
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.errors import TooLarge, counted
 
 

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.factors.alignment import reduce_axes
 from plausible.graphs.elimination import elimination_order
 from plausible.graphs.nodes import Node

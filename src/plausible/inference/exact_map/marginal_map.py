@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
-from plausible.base.query_info import QueryInfo
-from plausible.base.remedies import Argument, Remedy
+from plausible.base import Argument, QueryInfo, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope, wide

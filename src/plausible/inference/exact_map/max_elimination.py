@@ -9,8 +9,7 @@ from heapq import heappop, heappush
 from itertools import combinations, islice
 from math import prod
 
-from plausible.base.query_info import QueryInfo
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, QueryInfo, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, num_entries, union_scope

@@ -8,8 +8,7 @@ from graphlib import TopologicalSorter
 from itertools import combinations
 from typing import Protocol, Self, TypeAlias, TypeVar
 
-from plausible.base.records import format_roughly
-from plausible.base.remedies import Argument, Remedy
+from plausible.base import Argument, Remedy, format_roughly
 from plausible.errors import TooLarge
 from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries
 from plausible.graphs.elimination import elimination_order

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Ints
+from plausible.base import Ints
 from plausible.factors.alignment import Scope, wide
 from plausible.variables import Variable
 

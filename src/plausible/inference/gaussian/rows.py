@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Flags, Positions
+from plausible.base import Flags, Positions
 from plausible.factors.alignment import Scope, num_entries
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.gaussian.elimination import (

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Ints
+from plausible.base import Ints
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import Scope, num_entries

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Positions
+from plausible.base import Flags, Positions
 from plausible.data.columns import EvidenceColumns
 from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.factors import Factor

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base import Flags, Floats, Ints
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope
 from plausible.inference.gaussian.regression import EvidenceWeight

@@ -10,10 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen
-from plausible.base.query_info import QueryInfo
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Floats, Frozen, QueryInfo
 from plausible.errors import InvalidArgument, InvalidModel, NotSupported, UnknownState, counted, suggestion
 from plausible.factors import Factor
 from plausible.inference.markov_chains.chain_limits import Structure, structure_of

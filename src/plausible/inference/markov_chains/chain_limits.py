@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Ints, starts_of
+from plausible.base import Flags, Floats, Ints, starts_of
 from plausible.errors import NotSupported
 from plausible.kernels.elimination import eliminate
 from plausible.kernels.heuristics import MIN_NEIGHBORS

@@ -10,11 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.method_names import own_methods
-from plausible.base.options import generator_of, read_count
-from plausible.base.pictured import picture_by
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, Ints, QueryInfo, generator_of, own_methods, picture_by, read_count
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.inference.markov_chains.chain_kinds import (

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.query_info import QueryInfo
+from plausible.base import Flags, Floats, QueryInfo
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.dag import DAG

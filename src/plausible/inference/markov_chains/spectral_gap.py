@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import WEIGHT_NOISE
+from plausible.base import WEIGHT_NOISE, Floats
 from plausible.errors import NotSupported
 from plausible.inference.markov_chains.chain_limits import (
     SMALL,

@@ -11,9 +11,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count, check_seconds
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, Ints, QueryInfo, check_count, check_seconds
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors.alignment import scope_text
 from plausible.inference.engine_bases import Optimizer, Optimum, PreparedEngine

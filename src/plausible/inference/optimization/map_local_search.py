@@ -9,9 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints, starts_of
-from plausible.base.options import check_count, check_seconds
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, Ints, QueryInfo, check_count, check_seconds, starts_of
 from plausible.errors import InvalidArgument
 from plausible.inference.engine_bases import Optimizer, Optimum
 from plausible.inference.problem import Problem

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.base import Codes, Flags, Floats, Ints
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors.alignment import scope_text
 from plausible.inference.problem import Problem

@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints, starts_of
-from plausible.base.options import check_count, check_flag, check_number, check_seconds
-from plausible.base.query_info import QueryInfo
-from plausible.base.tolerances import PROOF
+from plausible.base import (
+    PROOF,
+    Floats,
+    Ints,
+    QueryInfo,
+    check_count,
+    check_flag,
+    check_number,
+    check_seconds,
+    starts_of,
+)
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.engine_bases import Optimizer, Optimum, PreparedEngine
 from plausible.inference.problem import Problem

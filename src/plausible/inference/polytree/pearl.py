@@ -12,8 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, QueryInfo
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries

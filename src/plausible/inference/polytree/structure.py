@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints, starts_of
+from plausible.base import Floats, Ints, starts_of
 from plausible.inference.problem import Problem, strides_of
 from plausible.kernels.message_graphs import acyclic, find_hosts, merge_tables, walk
 from plausible.kernels.messages import EDGE, FACTOR, VARIABLE, MessageGraph

@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count
-from plausible.base.query_info import QueryInfo
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Floats, Ints, QueryInfo, check_count
 from plausible.inference.engine_bases import IterativeEngine, RoundState, check_rounds
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import (

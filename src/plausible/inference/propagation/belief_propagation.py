@@ -10,8 +10,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, Ints, QueryInfo
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.engine_bases import PROVED, Optimizer, Optimum

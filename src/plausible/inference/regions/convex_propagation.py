@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count, check_number
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, Ints, QueryInfo, check_count, check_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.engine_bases import RoundState

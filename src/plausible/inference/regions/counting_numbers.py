@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.errors import InvalidArgument
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import hosts_of, tree_weights

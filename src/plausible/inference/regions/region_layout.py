@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base import Floats, Ints
 from plausible.errors import NotSupported, TooLarge
 from plausible.inference.problem import Problem
 from plausible.inference.regions.convex_propagation import log_sums

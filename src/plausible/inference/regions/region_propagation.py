@@ -10,9 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_count
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, QueryInfo, check_count
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.engine_bases import RoundState, check_rounds

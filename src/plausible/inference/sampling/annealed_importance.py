@@ -10,9 +10,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import set_counts
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, Ints, QueryInfo, set_counts
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.engine_bases import PreparedEngine

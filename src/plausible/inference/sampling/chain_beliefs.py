@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Codes, Floats, Ints
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Codes, Floats, Ints
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_diagnostics import (

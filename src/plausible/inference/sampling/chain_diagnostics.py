@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Floats
 from plausible.errors import InvalidArgument, MissingDependency
 
 #: Chains with a larger R-hat have not mixed (Vehtari et al. 2021).

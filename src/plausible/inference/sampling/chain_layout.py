@@ -12,7 +12,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats, Ints, starts_of
+from plausible.base import Flags, Floats, Ints, starts_of
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope

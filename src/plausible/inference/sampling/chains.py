@@ -12,9 +12,7 @@ from typing import Any, ClassVar, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import read_blocks, read_names, set_counts
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, Ints, QueryInfo, read_blocks, read_names, set_counts
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import Beliefs, ResumableEngine

@@ -9,10 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import read_names, set_counts
-from plausible.base.query_info import QueryInfo
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Floats, Ints, QueryInfo, read_names, set_counts
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.engine_bases import PreparedEngine

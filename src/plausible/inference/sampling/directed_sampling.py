@@ -15,9 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Codes, Floats
-from plausible.base.options import Seed, check_count, generator_of, set_counts
-from plausible.base.query_info import QueryInfo
+from plausible.base import Codes, Floats, QueryInfo, Seed, check_count, generator_of, set_counts
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size

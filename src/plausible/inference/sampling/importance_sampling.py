@@ -8,9 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_number, set_counts
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, QueryInfo, check_number, set_counts
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine

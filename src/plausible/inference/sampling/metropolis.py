@@ -9,8 +9,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints, starts_of
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Floats, Ints, starts_of
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem

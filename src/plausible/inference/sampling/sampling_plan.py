@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Ints, starts_of
+from plausible.base import Codes, Floats, Ints, starts_of
 from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.inference.sampling.sample_sums import SampleSums

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
 from plausible.inference.budget import Budget

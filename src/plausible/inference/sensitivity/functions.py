@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Floats, Result, chart_by, record
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.sensitivity.derivatives import FamilyProduct, event_gradient, possible, scaled

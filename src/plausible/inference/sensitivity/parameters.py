@@ -16,8 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, record
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.variables import Evidence, State, Variable

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, chart_by, record
 from plausible.errors import InvalidArgument
 from plausible.inference.sensitivity.parameters import Event, Parameter
 from plausible.variables import Evidence, EvidenceLike, likelihood

@@ -9,9 +9,7 @@ from functools import reduce
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_number, read_blocks, set_counts
-from plausible.base.query_info import QueryInfo
+from plausible.base import Floats, QueryInfo, check_number, read_blocks, set_counts
 from plausible.engine.run import Semiring, Workspace
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints, starts_of
+from plausible.base import Floats, Ints, starts_of
 from plausible.engine.program import Program
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor

@@ -12,8 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Codes, Flags, Floats, Ints
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable

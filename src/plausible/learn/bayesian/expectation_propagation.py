@@ -11,8 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints
-from plausible.base.options import Seed, check_number, generator_of
+from plausible.base import Codes, Flags, Floats, Ints, Seed, check_number, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.learn.bayesian.completion_problem import CompletionProblem, DirichletFit

@@ -9,8 +9,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import Seed, check_count, generator_of
+from plausible.base import Floats, Ints, Seed, check_count, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted, suggestion
 from plausible.factors import Factor

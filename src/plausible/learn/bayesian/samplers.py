@@ -12,8 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Codes, Floats
-from plausible.base.options import check_count, check_number
+from plausible.base import Codes, Floats, check_count, check_number
 from plausible.errors import counted
 from plausible.kernels.completion import gibbs_cells
 from plausible.learn.bayesian.completion_problem import CompletionProblem

@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed, check_count, generator_of
+from plausible.base import Floats, Seed, check_count, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.graphs import DAG

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Positions
+from plausible.base import Positions
 from plausible.data.columns import refuse_others
 from plausible.data.factorizing import factorize, is_absent
 from plausible.data.sources import columns_of

@@ -8,8 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
-from plausible.base.method_names import own_methods
-from plausible.base.tolerances import SCORE_NOISE
+from plausible.base import SCORE_NOISE, own_methods
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument

@@ -10,10 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.options import Seed, generator_of
-from plausible.base.records import Result, record
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Flags, Floats, Ints, Result, Seed, generator_of, record
 from plausible.data.statistics import Request
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument

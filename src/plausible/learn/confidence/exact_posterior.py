@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.confidence.posteriors import ScoredParentSets, log_sum, posterior_scores, score_parent_sets

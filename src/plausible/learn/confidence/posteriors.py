@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.records import Result, record
+from plausible.base import Flags, Floats, Result, record
 from plausible.data.statistics import Request
 from plausible.data.stream_statistics import for_learning, read_statistics
 from plausible.data.table_statistics import DataLike

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from plausible.base.options import Seed, check_count, check_seconds, generator_of
+from plausible.base import Seed, check_count, check_seconds, generator_of
 from plausible.data.shared_passes import SharedPasses
 from plausible.data.stream_statistics import PartitionedStatistics, for_learning
 from plausible.data.table import Table

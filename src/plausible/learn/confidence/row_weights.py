@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.data.partitions import Piece
 from plausible.data.repeated_rows import Times, repeated
 from plausible.data.table_statistics import TableStatistics

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, chart_by, record
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.options import check_number
+from plausible.base import check_number
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.learn.constraint_based.orientation import (

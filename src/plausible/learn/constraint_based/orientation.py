@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.errors import CyclicGraph, PlausibleWarning, counted, warn_caller
 from plausible.graphs import DAG, PDAG, Edge, immoralities
 from plausible.graphs.marked import MarkedGraph

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.options import check_count, check_number
+from plausible.base import check_count, check_number
 from plausible.data.table import TableLike
 from plausible.errors import NotSupported, UnknownVariable
 from plausible.learn.independence.gaussian_tests import TestName, read_test

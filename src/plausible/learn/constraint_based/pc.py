@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack, final
 
-from plausible.base.hints import keyword_advice
-from plausible.base.records import record
-from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base import Argument, Call, Remedy, keyword_advice, record
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs import DAG, PDAG, Immorality

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base import check_count, check_number, check_seconds
 from plausible.errors import InvalidArgument
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints, check_progress

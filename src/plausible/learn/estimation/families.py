@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.records import Result, record
+from plausible.base import Flags, Floats, Result, record
 from plausible.cpds import CPD
 from plausible.data.moments import FamilyMoments
 from plausible.data.partitions import Piece

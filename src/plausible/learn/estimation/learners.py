@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats, Positions
-from plausible.base.tolerances import DETERMINED
+from plausible.base import DETERMINED, Flags, Floats, Positions
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD, LogisticCPD, NoisyOr, Split, TreeCPD
 from plausible.data.moments import FamilyMoments
 from plausible.data.statistics import FamilyRows

@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Positions
-from plausible.base.options import Seed, generator_of
+from plausible.base import Flags, Floats, Positions, Seed, generator_of
 from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike, TableStatistics

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.options import by_label, check_number, read_named_option
+from plausible.base import Flags, Floats, by_label, check_number, read_named_option
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, suggestion
 from plausible.models import BayesianNetwork

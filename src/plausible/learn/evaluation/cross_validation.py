@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.method_names import keyword_hints
-from plausible.base.options import Seed, check_count, generator_of
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
+from plausible.base import Floats, Ints, Result, Seed, chart_by, check_count, generator_of, keyword_hints, record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed, check_count, generator_of
-from plausible.base.records import Result, record
-from plausible.base.remedies import Remedy
+from plausible.base import Floats, Remedy, Result, Seed, check_count, generator_of, record
 from plausible.data.stream_statistics import read_statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike

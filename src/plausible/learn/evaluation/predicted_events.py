@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.options import check_count
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, counted, record, shown
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base import PROBABILITY_NOISE, Flags, Floats, Ints, Result, chart_by, check_count, counted, record, shown
 from plausible.errors import InvalidArgument
 from plausible.variables import State
 

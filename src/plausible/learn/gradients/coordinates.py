@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
+from plausible.base import Floats, Positions
 from plausible.cpds import CPD, LogisticCPD, NoisyOr, TableCPD, TreeCPD
 from plausible.learn.incomplete.maximization import normalized_exponentials
 

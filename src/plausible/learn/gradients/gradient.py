@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import LinearGaussianCPD, TableCPD
 from plausible.data.columns import EvidenceColumns
 from plausible.data.sources import columns_of

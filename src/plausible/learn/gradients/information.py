@@ -8,9 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Positions
-from plausible.base.records import Result, record
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Codes, Floats, Positions, Result, record
 from plausible.cpds import CPD, TreeCPD
 from plausible.cpds.reading import place_text
 from plausible.data.table import TableLike

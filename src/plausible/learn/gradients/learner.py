@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.options import Seed, check_count, generator_of
+from plausible.base import Seed, check_count, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.estimation.families import ParameterKnowledge

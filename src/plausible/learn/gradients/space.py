@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Positions
+from plausible.base import Codes, Floats, Positions
 from plausible.cpds import CPD, LogisticCPD, NoisyOr, TableCPD, TreeCPD
 from plausible.data.table import TableLike
 from plausible.engine.batch import PreparedRows

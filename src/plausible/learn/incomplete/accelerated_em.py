@@ -8,8 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.options import check_count
+from plausible.base import Flags, Floats, check_count
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.learn.incomplete.maximization import normalized_exponentials
 from plausible.learn.incomplete.problem import EMMethod, EMProblem, EMState

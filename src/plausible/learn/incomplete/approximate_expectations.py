@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Codes, Floats
+from plausible.base import Codes, Floats
 from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.factors import Factor
 from plausible.inference.problem import Problem

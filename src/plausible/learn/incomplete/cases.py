@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints, Positions
+from plausible.base import Codes, Flags, Floats, Ints, Positions
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted

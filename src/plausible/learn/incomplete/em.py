@@ -11,10 +11,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Flags
-from plausible.base.hints import FIT_HINTS, Hinted
-from plausible.base.method_names import keyword_hints
-from plausible.base.options import Seed, check_count, generator_of
+from plausible.base import FIT_HINTS, Flags, Hinted, Seed, check_count, generator_of, keyword_hints
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, counted, suggestion, warn_caller
 from plausible.inference.engines import Engine

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
+from plausible.base import Floats, Positions
 from plausible.cpds import TableCPD
 from plausible.data.statistics import Counts, Request, Stack, Statistics, counted_each
 from plausible.engine.batch import PreparedRows

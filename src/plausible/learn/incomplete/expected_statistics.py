@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.data.statistics import Counts, Request, Stack, Statistics, counted_each
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable

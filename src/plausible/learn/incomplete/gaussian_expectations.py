@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.data.columns import EvidenceColumns
 from plausible.errors import NotSupported

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats
+from plausible.base import Flags, Floats
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics

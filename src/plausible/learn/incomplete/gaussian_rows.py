@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Positions
+from plausible.base import Flags, Floats, Positions
 from plausible.learn.incomplete.cases import Cases, IncompleteRows
 
 LOG_TWO_PI = math.log(2 * math.pi)

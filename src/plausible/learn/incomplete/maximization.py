@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats
+from plausible.base import Flags, Floats
 from plausible.cpds import CPD, TableCPD, TreeCPD
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count
+from plausible.base import Floats, Ints, check_count
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import NotSupported, counted

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.base import Codes, Flags, Floats, Ints
 from plausible.inference.budget import refuse_large_families
 from plausible.inference.compiled import compile_factors
 from plausible.kernels.completion import sum_pairs, weigh_parts

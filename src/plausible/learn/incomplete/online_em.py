@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.estimation.families import ParameterKnowledge

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base.remedies import Argument
+from plausible.base import Argument
 from plausible.data.columns import has_values
 from plausible.data.sources import open_columns
 from plausible.data.statistics import Statistics

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from plausible.base.options import check_count, check_number
+from plausible.base import check_count, check_number
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.expectations import Expectations
 from plausible.learn.incomplete.methods import exact_step

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, suggestion, warn_caller

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.base import Codes, Flags, Floats, Ints
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error
 from plausible.learn.bayesian.samplers import CollapsedCellGibbs, RowGibbs

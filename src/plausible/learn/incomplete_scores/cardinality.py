@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_count
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, chart_by, check_count, record
 from plausible.cpds import TableCPD
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable

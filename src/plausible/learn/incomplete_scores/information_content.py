@@ -9,9 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Floats, Result, record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete.cases import Cases

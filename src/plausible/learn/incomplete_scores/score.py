@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.records import Result, record
+from plausible.base import Result, record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, close_match
 from plausible.learn.estimation.priors import PriorLike

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.bayesian.completion_problem import CompletionProblem, FamilyTables

@@ -11,9 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.remedies import Argument, Remedy
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Argument, Floats, Remedy
 from plausible.data.moments import Moments
 from plausible.data.partitions import DerivedPartitions
 from plausible.data.statistics import MomentStatistics, Request, Stack, Statistics, counted_each

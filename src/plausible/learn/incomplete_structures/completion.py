@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeV
 
 import numpy as np
 
-from plausible.base.options import check_count, check_number
+from plausible.base import check_count, check_number
 from plausible.data.sources import columns_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table

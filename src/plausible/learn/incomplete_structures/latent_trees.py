@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.options import Seed, check_count, generator_of
+from plausible.base import Seed, check_count, generator_of
 from plausible.cpds import TableCPD
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike

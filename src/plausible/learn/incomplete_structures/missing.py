@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from plausible.base.remedies import Argument, Remedy
+from plausible.base import Argument, Remedy
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.data.moments import Moments
 from plausible.data.statistics import MomentStatistics, Statistics

@@ -9,9 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, ranked
-from plausible.base.options import Seed, check_count, generator_of
-from plausible.base.tolerances import CLIMBED_NOISE, score_noise
+from plausible.base import CLIMBED_NOISE, Floats, Seed, check_count, generator_of, ranked, score_noise
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.graphs import DAG

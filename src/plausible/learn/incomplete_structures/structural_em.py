@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.options import Seed, check_count, check_number, generator_of
-from plausible.base.tolerances import CLIMBED_NOISE
+from plausible.base import CLIMBED_NOISE, Seed, check_count, check_number, generator_of
 from plausible.data.statistics import Request, Statistics
 from plausible.data.table import TableLike
 from plausible.data.table_statistics import DataLike, TableStatistics

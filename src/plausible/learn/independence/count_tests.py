@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base import Flags, Floats, Ints
 from plausible.data.statistics import Request, Statistics, in_order
 from plausible.data.stream_statistics import read_statistics
 from plausible.data.table_statistics import DataLike

@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.tolerances import DETERMINED
+from plausible.base import DETERMINED, Flags, Floats, Ints
 from plausible.data.moments import FamilyMoments
 from plausible.data.statistics import Request, Statistics
 from plausible.data.stream_statistics import for_learning, read_statistics

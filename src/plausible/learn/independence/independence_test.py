@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, MAG, CausalGraph
 from plausible.graphs.graph_input import GraphLike, read_as

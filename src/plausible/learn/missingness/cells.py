@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Ints
+from plausible.base import Ints
 from plausible.data.columns import equally_long
 from plausible.data.factorizing import factorize, is_absent
 from plausible.data.sources import columns_of

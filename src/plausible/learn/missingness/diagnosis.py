@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Floats, Result, chart_by, record
 from plausible.cpds import CPD
 from plausible.data.table import Table, TableLike, state_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Positions
+from plausible.base import Floats, Positions
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike, state_columns
 from plausible.errors import ImpossibleEvidence, InvalidArgument, suggestion

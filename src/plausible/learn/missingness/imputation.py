@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.options import Seed, generator_of
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
+from plausible.base import Result, Seed, chart_by, generator_of, record
 from plausible.data.columns import with_values
 from plausible.data.sources import columns_of, open_columns
 from plausible.data.table import Table, TableLike

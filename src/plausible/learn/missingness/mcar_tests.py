@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.records import Result, record
+from plausible.base import Flags, Floats, Result, record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.inference.gaussian.rows import same_rows

@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed, generator_of
+from plausible.base import Floats, Seed, generator_of
 from plausible.data.table import Table, TableLike, state_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.missingness.cells import Mask, hide_cells, table_cells

@@ -9,8 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.records import Result, record
+from plausible.base import Flags, Floats, Result, record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable, counted, suggestion
 from plausible.graphs import CausalGraph

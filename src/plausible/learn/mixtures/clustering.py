@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
-from plausible.base.method_names import own_methods
+from plausible.base import Floats, Positions, own_methods
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, shortened
 from plausible.learn.classifiers.estimator import Clusterer, number_variables, read_features, with_unseen_missing

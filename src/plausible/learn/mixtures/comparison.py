@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result, record
+from plausible.base import Floats, Positions, Result, chart_by, record
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.estimation.priors import log_rising

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats
-from plausible.base.options import check_count, generator_of
+from plausible.base import Flags, Floats, check_count, generator_of
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.learn.incomplete.gaussian_rows import (
     LOG_TWO_PI,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Positions
+from plausible.base import Flags, Floats, Positions
 from plausible.cpds import CPD, ConditionalGaussianCPD, TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, suggestion

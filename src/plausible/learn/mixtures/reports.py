@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_count
-from plausible.base.records import html_of_print, repr_of_print
+from plausible.base import Floats, check_count, html_of_print, repr_of_print
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.classifiers.estimator import read_features

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_number
+from plausible.base import Floats, check_number
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.learn.estimation.priors import log_rising

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.method_names import own_methods
-from plausible.base.options import Seed, generator_of
+from plausible.base import Floats, Ints, Seed, generator_of, own_methods
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.inference.sampling.chain_diagnostics import ChainDiagnostics, diagnose

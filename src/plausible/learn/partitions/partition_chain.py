@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count, check_number
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Floats, Ints, check_count, check_number
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.kernels.clusters import (

@@ -9,9 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import Seed, check_count, check_number, generator_of
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Floats, Ints, Seed, check_count, check_number, generator_of
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.priors import log_rising
 

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_number
+from plausible.base import Floats, Ints, check_number
 from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.priors import BDe, log_rising

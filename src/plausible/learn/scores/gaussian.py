@@ -10,8 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import DETERMINED
+from plausible.base import DETERMINED, Floats
 from plausible.data.moments import FamilyMoments, Moments
 from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument, NotSupported

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.data.statistics import Statistics
 from plausible.data.stream_statistics import read_statistics
 from plausible.data.table_statistics import DataLike

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints, starts_of
+from plausible.base import Floats, Ints, starts_of
 from plausible.data.statistics import Request
 from plausible.learn.scores.score import FamilyScores
 from plausible.search.checkpoint import Checkpoint

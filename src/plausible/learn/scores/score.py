@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base import Floats, Ints
 from plausible.data.statistics import Request, Stack, Statistics
 from plausible.data.table import TableLike
 from plausible.data.table_statistics import TableStatistics

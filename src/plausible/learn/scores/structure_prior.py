@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.scores.score import FamilyScores, Score

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.tolerances import SCORE_NOISE, without_noise
+from plausible.base import SCORE_NOISE, Floats, without_noise
 from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG

@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.tolerances import SCORE_NOISE
+from plausible.base import SCORE_NOISE, Flags, Floats, Ints
 from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG

@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.method_names import keyword_hints
-from plausible.base.options import check_count
-from plausible.base.pictured import chart_by
-from plausible.base.records import Result
-from plausible.base.tolerances import score_noise
+from plausible.base import Result, chart_by, check_count, keyword_hints, score_noise
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, PDAG

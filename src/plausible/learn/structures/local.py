@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.options import check_count
+from plausible.base import check_count
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
 from plausible.learn.structures.constructive import learn_tree

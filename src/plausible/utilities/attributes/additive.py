@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, record
 from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph, maximal_cliques, minimal_undirected_i_map

@@ -12,10 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen
-from plausible.base.records import Result, html_of_print, record
-from plausible.base.remedies import Remedy
+from plausible.base import Floats, Frozen, Remedy, Result, html_of_print, record
 from plausible.errors import InvalidArgument, InvalidFactor, TooLarge, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, Scope, check_size, num_entries, read_scope, union_scope

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
-from plausible.base.tolerances import DETERMINED, SMALLEST
+from plausible.base import DETERMINED, SMALLEST, Floats, Result, record
 from plausible.data.columns import encode_columns
 from plausible.errors import InvalidArgument, close_match, counted, shortened
 from plausible.factors.alignment import read_scope

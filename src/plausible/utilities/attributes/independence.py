@@ -10,9 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import FrozenMapping
-from plausible.base.records import Result, record
+from plausible.base import Floats, FrozenMapping, Result, record
 from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor, product
 from plausible.factors.alignment import assignment_at

@@ -8,8 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, record
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable, shortened
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, assignment_at, num_entries

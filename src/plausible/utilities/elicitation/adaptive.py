@@ -9,10 +9,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias, final
 
 import numpy as np
 
-from plausible.base.arrays import ranked
-from plausible.base.options import check_number
-from plausible.base.records import Result, record
-from plausible.base.tolerances import UTILITY_NOISE
+from plausible.base import UTILITY_NOISE, Result, check_number, ranked, record
 from plausible.errors import counted
 from plausible.utilities.elicitation.beliefs import UtilityBelief
 from plausible.utilities.elicitation.questions import Answer, Question, gamble_question

@@ -11,9 +11,7 @@ from typing import Any, NamedTuple, Self, final
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING, Floats, Frozen
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, counted, suggestion
 from plausible.utilities.elicitation.questions import Answer, Question
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, tie_room, utility_of

@@ -7,8 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, TextTable, record
+from plausible.base import Floats, Result, TextTable, record
 from plausible.errors import InvalidArgument, shortened
 from plausible.utilities.elicitation.methods import ElicitationSession, standard_gamble
 from plausible.utilities.elicitation.questions import SCHEDULES, Respondent, Schedule

@@ -9,9 +9,7 @@ from typing import Any, Self, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, TextTable, record
-from plausible.base.tolerances import UTILITY_NOISE, WRITTEN_ROUNDING
+from plausible.base import UTILITY_NOISE, WRITTEN_ROUNDING, Floats, Result, TextTable, record
 from plausible.errors import InvalidArgument, suggestion
 from plausible.utilities.elicitation.beliefs import AnswerWorth, LinearQuestion, UtilityBelief, checked_noise
 from plausible.utilities.elicitation.questions import Answer, Question

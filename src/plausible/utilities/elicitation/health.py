@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.frozen import Frozen
-from plausible.base.records import Result, TextTable, record
+from plausible.base import Frozen, Result, TextTable, record
 from plausible.errors import InvalidArgument, shortened
 from plausible.utilities.lotteries.curves import TabulatedCurve
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of

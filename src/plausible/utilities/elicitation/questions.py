@@ -7,9 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
-from plausible.base.options import Seed, check_number, generator_of
-from plausible.base.records import Result, record
-from plausible.base.tolerances import SMALLEST
+from plausible.base import SMALLEST, Result, Seed, check_number, generator_of, record
 from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.utilities.lotteries.lottery import LotteryLike, as_lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of

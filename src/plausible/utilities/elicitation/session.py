@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self, TypeVar
 
-from plausible.base.frozen import Frozen
-from plausible.base.records import Result, TextTable, record
+from plausible.base import Frozen, Result, TextTable, record
 from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.search.run import Clock
 from plausible.utilities.elicitation.questions import Answer, Question, Respondent

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, permutations, product
 from typing import Literal, TypeAlias, get_args
 
-from plausible.base.frozen import FrozenMapping
-from plausible.base.records import Result, record
+from plausible.base import FrozenMapping, Result, record
 from plausible.errors import InvalidArgument, counted
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.utilities.lotteries.preferences import (

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.frozen import FrozenMapping
-from plausible.base.records import Result, TextTable, record
+from plausible.base import FrozenMapping, Result, TextTable, record
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.lotteries.preferences import Statement, StatementLike, read_statements

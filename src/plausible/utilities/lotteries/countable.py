@@ -9,9 +9,7 @@ from functools import partial
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from plausible.base.frozen import Frozen
-from plausible.base.records import Result, html_of_print, record
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING, Frozen, Result, html_of_print, record
 from plausible.errors import InvalidArgument, counted
 from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of

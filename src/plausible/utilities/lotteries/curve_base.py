@@ -10,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.frozen import Frozen
+from plausible.base import Floats, Frozen, Ints
 from plausible.errors import InvalidArgument, NotSupported, shortened
 from plausible.utilities.lotteries.outcome_utilities import tie_room, utility_of
 

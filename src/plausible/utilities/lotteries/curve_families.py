@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.curve_base import ScaledCurve
 

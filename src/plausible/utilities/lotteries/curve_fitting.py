@@ -11,8 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, record
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve

@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
+from plausible.base import Floats
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.utilities.lotteries.curve_base import ScaledCurve, UtilityCurve
 

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import FrozenMapping
-from plausible.base.options import check_number
-from plausible.base.pictured import chart_by
-from plausible.base.records import format_number, html_of_print
-from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.base import WRITTEN_ROUNDING, Floats, FrozenMapping, chart_by, check_number, format_number, html_of_print
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors import Factor
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of

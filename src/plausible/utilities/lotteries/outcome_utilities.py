@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.records import html_of_print
-from plausible.base.tolerances import PROOF, UTILITY_NOISE
+from plausible.base import PROOF, UTILITY_NOISE, html_of_print
 from plausible.errors import InvalidArgument, shortened, suggestion
 
 

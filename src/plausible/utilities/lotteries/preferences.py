@@ -11,9 +11,7 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from plausible.base.frozen import Frozen, FrozenMapping
-from plausible.base.records import Result, TextTable, html_of_print, record
-from plausible.base.tolerances import UTILITY_NOISE
+from plausible.base import UTILITY_NOISE, Frozen, FrozenMapping, Result, TextTable, html_of_print, record
 from plausible.errors import InvalidArgument, counted, shortened
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of

@@ -9,10 +9,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.frozen import Frozen, FrozenMapping
-from plausible.base.records import Result, TextTable, format_number, record
-from plausible.base.tolerances import PROOF, WRITTEN_ROUNDING
+from plausible.base import (
+    PROOF,
+    WRITTEN_ROUNDING,
+    Floats,
+    Frozen,
+    FrozenMapping,
+    Result,
+    TextTable,
+    format_number,
+    record,
+)
 from plausible.errors import InvalidArgument, NotSupported, shortened, suggestion
 from plausible.utilities.lotteries.axioms import preference_cycles
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery

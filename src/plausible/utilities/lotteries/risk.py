@@ -9,9 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.records import Result, html_of_print, record
-from plausible.base.tolerances import PROBABILITY_NOISE, WRITTEN_ROUNDING
+from plausible.base import PROBABILITY_NOISE, WRITTEN_ROUNDING, Floats, Ints, Result, html_of_print, record
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.countable import CountableLottery, SeriesValue
 from plausible.utilities.lotteries.curve_base import UtilityCurve

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.records import Result, record
+from plausible.base import Floats, Ints, Result, record
 from plausible.errors import InvalidArgument, PlausibleError
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.fitting import Attributes

@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.records import Result, record
-from plausible.base.tolerances import TABLE_ROUNDING, score_noise
+from plausible.base import TABLE_ROUNDING, Flags, Floats, Ints, Result, record, score_noise
 from plausible.errors import InvalidArgument, counted
 from plausible.factors.alignment import read_scope
 from plausible.search.run import CONVERGED, Stops, iterate

@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.options import Seed, check_count, generator_of
+from plausible.base import Flags, Floats, Ints, Seed, check_count, generator_of
 from plausible.errors import InvalidArgument
 from plausible.search.run import CONVERGED, Clock, Run, Stops, best_run, iterate
 from plausible.utilities.attributes.additive_utility import UtilityBasis

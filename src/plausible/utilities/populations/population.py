@@ -8,9 +8,7 @@ from itertools import islice, product
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.options import Seed
-from plausible.base.records import Result, TextTable, record
+from plausible.base import Floats, Result, Seed, TextTable, record
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, check_size, num_entries, read_scope

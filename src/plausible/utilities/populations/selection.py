@@ -10,8 +10,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, record
+from plausible.base import Floats, Result, record
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, read_scope

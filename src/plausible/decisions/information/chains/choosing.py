@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.records import Result, format_number, record
+from plausible.base import Floats, Result, format_number, record
 from plausible.decisions.information.chains.tables import ChainProblem, ChainScope, Rewards, read_chain_problem
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.subsets import Limits

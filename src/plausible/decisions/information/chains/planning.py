@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.records import Result, format_number, record
+from plausible.base import Floats, Ints, Result, format_number, record
 from plausible.decisions.information.chains.tables import ChainProblem, ChainScope, Rewards, read_chain_problem
 from plausible.decisions.information.subsets import Limits
 from plausible.errors import ImpossibleEvidence, TooLarge, UnknownVariable

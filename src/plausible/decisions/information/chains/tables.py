@@ -12,9 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_flag, read_names
-from plausible.base.tolerances import UTILITY_NOISE
+from plausible.base import UTILITY_NOISE, Floats, Ints, check_flag, read_names
 from plausible.decisions.information.observing import read_costs
 from plausible.decisions.information.subsets import Limits, read_limits
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable

@@ -9,8 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.tolerances import score_noise
+from plausible.base import Floats, Ints, score_noise
 from plausible.errors import NotSupported
 from plausible.graphs import DAG
 from plausible.graphs.mark_masks import bits

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base import Floats, Ints
 from plausible.data.statistics import Request
 from plausible.graphs.mark_masks import bits
 from plausible.learn.scores.score import FamilyScores

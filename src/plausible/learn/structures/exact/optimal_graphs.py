@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_count
-from plausible.base.tolerances import score_noise
+from plausible.base import Floats, check_count, score_noise
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.kernels.graph_moves import best_of_subsets
 from plausible.learn.scores.score import FamilyScores

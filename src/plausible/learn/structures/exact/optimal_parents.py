@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.tolerances import score_noise
+from plausible.base import score_noise
 from plausible.data.statistics import Request, Statistics
 from plausible.data.stream_statistics import read_statistics
 from plausible.data.table_statistics import DataLike

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.tolerances import score_noise
+from plausible.base import Flags, Floats, Ints, score_noise
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.optimal_parents import SupersetBound
 from plausible.learn.structures.exact.parent_sets import ParentSets, Words, find_parent_sets

@@ -11,9 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count
-from plausible.base.tolerances import score_noise
+from plausible.base import Floats, Ints, check_count, score_noise
 from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.graphs.mark_masks import bits
