@@ -1,5 +1,6 @@
 """Conditional probability distributions, one kind in each file."""
 
+from plausible.cpds.aggregate import AggregateCPD
 from plausible.cpds.base import CPD
 from plausible.cpds.conditional_gaussian import ConditionalGaussianCPD
 from plausible.cpds.contexts import Context
@@ -17,6 +18,7 @@ from plausible.cpds.tree import TreeCPD
 __all__ = [
     "CPD",
     "KINDS",
+    "AggregateCPD",
     "ConditionalGaussianCPD",
     "Context",
     "DeterministicCPD",
@@ -43,6 +45,7 @@ KINDS: dict[str, type[CPD]] = {
         NoisyOr,
         NoisyMax,
         Multiplexer,
+        AggregateCPD,
         LogisticCPD,
         LinearGaussianCPD,
         ConditionalGaussianCPD,

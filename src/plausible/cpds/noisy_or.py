@@ -61,10 +61,16 @@ class IndependentCauses(CPD):
 
 def partial_maxima(child: Variable, parents: Sequence[Variable]) -> tuple[Variable, ...]:
     """The auxiliary variables of `max_factors`, one for each parent but the last; no name is in the scope."""
+    name = child.name + auxiliary_mark(child, parents)
+    return tuple(child.renamed(f"{name}{place}") for place in range(1, len(parents)))
+
+
+def auxiliary_mark(child: Variable, parents: Sequence[Variable]) -> str:
+    """What stands between the name of the child and a number in names that no parent has."""
     mark = "≤"
     while any(variable.name.startswith(child.name + mark) for variable in parents):
         mark += "≤"
-    return tuple(child.renamed(f"{child.name}{mark}{place}") for place in range(1, len(parents)))
+    return mark
 
 
 def max_factors(
