@@ -15,7 +15,7 @@ import pytest
 import plausible as pb
 from plausible.cpds import AggregateCPD, TableCPD
 from plausible.errors import InvalidCPD, TooLarge, UnknownState
-from plausible.factors import Factor
+from plausible.factors import Factor, product
 from plausible.variables import Variable
 
 FUNCTIONS = ["max", "min", "median", "mode", "mean", "count", "exists"]
@@ -77,10 +77,14 @@ def rows_of(variables: Sequence[Variable]) -> list[dict[str, Any]]:
 
 
 def summed(factors: Sequence[Factor], scope: Sequence[Variable]) -> Factor:
-    """The product with all variables outside the scope summed out."""
-    product = pb.product([*factors, *(Factor((variable,), np.ones(variable.num_states)) for variable in scope)])
-    kept = [variable.name for variable in scope]
-    return product.marginalize([name for name in product.names if name not in kept]).reorder(kept)
+    """The product with all variables outside the scope summed out, as soon as no later factor has them."""
+    total = product(Factor((variable,), np.ones(variable.num_states)) for variable in scope)
+    names = [variable.name for variable in scope]
+    for place, factor in enumerate(factors):
+        later = {name for other in factors[place + 1 :] for name in other.names}
+        total = total * factor
+        total = total.marginalize([name for name in total.names if name not in names and name not in later])
+    return total.reorder(names)
 
 
 @pytest.mark.parametrize("letters", [True, False], ids=["letters", "numbers"])

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
 from numbers import Rational
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
@@ -35,15 +34,13 @@ from plausible.cpds.reading import (
     states_text,
 )
 from plausible.cpds.summaries import Averaged, Counted, MostFrequent, Ranked, Summary, Ties, is_decided, links
-from plausible.errors import InvalidCPD, TooLarge, counted, suggestion
+from plausible.errors import InvalidCPD, TooLarge, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape
 from plausible.variables import State, Variable
 
 AggregateFunction: TypeAlias = Literal["max", "min", "median", "mode", "mean", "count", "exists"]
 
-#: The factors of one aggregate have no more entries, all together.
-MAX_CHAIN_ENTRIES = 2**26
 _FUNCTIONS = get_args(AggregateFunction)
 _COUNTING = ("count", "exists")
 _FEWER = (
@@ -277,20 +274,12 @@ class AggregateCPD(CPD):
     def _links(
         self, summary: Summary, num_parents: int, start: tuple[int, ...], result: int | None
     ) -> tuple[Positions, ...]:
-        """The links of the chain, refused by name where they are too large."""
-        what = f"The {self.function} {self.variable.name!r} of {counted(num_parents, 'parent')} not observed"
+        """The links of a chain, refused by name where they are too large."""
         try:
-            chain = links(summary, num_parents, start, result)
+            return links(summary, num_parents, start, result, self.variable.num_states)
         except TooLarge as error:
+            what = f"The {self.function} {self.variable.name!r} of {num_parents} parents that are not observed"
             raise TooLarge(f"{what} has no compact factors: {error.args[0]}", remedies=_FEWER) from None
-        sizes = [*map(len, chain), self.variable.num_states if result is None else 1]
-        entries = sum(before * chain[0].shape[1] * after for before, after in pairwise(sizes))
-        if entries > MAX_CHAIN_ENTRIES:
-            raise TooLarge(
-                f"{what} needs factors with {entries:.3g} entries; the limit is {MAX_CHAIN_ENTRIES:.3g}.",
-                remedies=_FEWER,
-            )
-        return chain
 
     def _partial_results(self, chain: Sequence[Positions]) -> list[Variable | None]:
         """What is known after each parent but the last; `None` where that is nothing."""

@@ -17,8 +17,10 @@ Ties: TypeAlias = Literal["lower", "upper"]
 #: Whole numbers: of NumPy where they are small enough, else of Python, so that nothing is ever rounded.
 Wholes: TypeAlias = npt.NDArray[Any]
 
-#: A chain tells no more sums apart after any of its parents.
-MAX_SUMS = 2**14
+#: The sums after all parents of a chain, for each sum before and state of the parent, are no more numbers.
+MAX_SUMS = 2**25
+#: The factors of a chain have no more entries.
+MAX_ENTRIES = 2**26
 _LARGEST_INTEGER = 2**62
 
 
@@ -154,7 +156,9 @@ def _first_or_last(numbers: Wholes, ties: Ties) -> Positions:
 
 
 @lru_cache(maxsize=256)
-def links(summary: Summary, num_parents: int, start: tuple[int, ...], result: int | None) -> tuple[Positions, ...]:
+def links(
+    summary: Summary, num_parents: int, start: tuple[int, ...], result: int | None, num_results: int
+) -> tuple[Positions, ...]:
     """What is known of Y after each of some parents, in as few states as can be: the smallest layered automaton.
 
     Link i holds, for each state before parent i (rows) and each state of that parent (columns), the state after it; -1
@@ -168,19 +172,28 @@ def links(summary: Summary, num_parents: int, start: tuple[int, ...], result: in
         How many parents are to come, at least one.
     start
         The sums over all others.
+    num_results
+        The states of Y.
+
+    Raises
+    ------
+    TooLarge
+        Where there is too much to be told apart.
     """
     layer, steps = np.array([start], dtype=summary.steps.dtype), summary.steps
-    forward = []
-    for _ in range(num_parents):
-        after = summary.added(layer[:, None, :], steps).reshape(-1, steps.shape[1])
-        layer, link = _distinct(after)
-        if len(layer) > MAX_SUMS:
-            raise TooLarge(f"More than {MAX_SUMS} partial results have to be told apart.")
+    forward: list[Positions] = []
+    num_sums = 0
+    for place in range(1, num_parents + 1):
+        num_sums += len(layer) * steps.size
+        if num_sums > MAX_SUMS:
+            raise TooLarge(f"{len(layer)} sums over the first {place - 1} of them have to be told apart.")
+        layer, link = _distinct(summary.added(layer[:, None, :], steps).reshape(-1, steps.shape[1]))
         forward.append(link.reshape(-1, len(steps)))
     states = summary.results(layer)
     if result is not None:
         states = np.where(states == result, 0, -1)
-    backward = []
+    backward: list[Positions] = []
+    num_after, num_entries = num_results if result is None else 1, 0
     for link in reversed(forward):
         rows = states[link]
         is_possible = (rows >= 0).any(axis=1)
@@ -188,6 +201,10 @@ def links(summary: Summary, num_parents: int, start: tuple[int, ...], result: in
         smallest, states[is_possible] = _distinct(rows[is_possible])
         smallest.setflags(write=False)
         backward.append(smallest)
+        num_entries += smallest.size * num_after
+        num_after = len(smallest)
+        if num_entries > MAX_ENTRIES:
+            raise TooLarge(f"The last {len(backward)} of its factors would have {num_entries:.3g} entries.")
     return tuple(reversed(backward))
 
 
