@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-import plausible as pb
-from plausible.cpds import AggregateCPD, TableCPD
-from plausible.errors import InvalidCPD, TooLarge, UnknownState
+from plausible.cpds import AggregateCPD
 from plausible.factors import Factor, product
 from plausible.variables import Variable
 

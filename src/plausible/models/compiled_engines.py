@@ -47,7 +47,7 @@ class ExactEngine(CompiledModel):
 
     variables: Mapping[str, Variable]  # Name -> variable, as in the model
     sums: CompiledFactors  # The compiled factors that sums are taken of
-    #: Finds a best assignment, where the factors of the sums have auxiliary variables.
+    #: Finds a best assignment, where there are auxiliary variables that have to be summed first.
     maxima: Callable[[Evidence], Assignment] | None
     log_normalizer: float  # log Z, by which the product of the factors exceeds the probability
     #: Name -> (parents..., child), for expected counts; empty for a Markov network.

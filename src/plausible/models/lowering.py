@@ -24,6 +24,8 @@ _TINY_TABLE = 8
 _MAX_PAIRS = 2000
 #: Named engines get no tables with more entries.
 _GREAT_TABLE = 2**20
+#: Nor tables of functions with more, where these have smaller factors: one table lets samplers move more freely.
+_GREAT_FUNCTION = 2**14
 #: Weights of the states of one variable further apart than exp of this are spread over several factors.
 _MAX_LOG_SPREAD = 600.0
 
@@ -37,6 +39,8 @@ class Lowered:
     #: An elimination order of their variables, observed ones left out, for which the factors were shaped; `None` where
     #: any order is as good.
     order: tuple[str, ...] | None = None
+    #: Auxiliary variables that are functions of others: a maximum over them is one over the others.
+    functions: frozenset[str] = frozenset()
 
 
 def lower(
@@ -55,7 +59,7 @@ def lower(
 
     `variables` are names that auxiliary variables must not have; `values` and `observed` are numbers and positions of
     states that are known. Distributions with tables up to `tables_up_to`, over what is not observed, get no auxiliary
-    variables, whatever that costs: maxima can't be taken over what has to be summed first.
+    variables that have to be summed, whatever that costs: maxima can't be taken over these.
     """
     seen = observed or {}
     lowering = _Lowering(set(variables), {**values, **seen}, seen, tables_up_to)
@@ -67,17 +71,25 @@ def lower(
 def plain_factors(cpds: Iterable[CPD], variables: Iterable[str], found: Evidence) -> Sequence[Factor]:
     """One factor for each distribution, its own variable last, as named engines want them.
 
-    Where there are continuous variables, whose values must be known, or tables would be great, what `lower` makes, the
-    scale put back in.
+    Functions too large for a table become a chain of them, each factor with what it says last. Where there are
+    continuous variables, whose values must be known, or other tables would be great, what `lower` makes, the scale put
+    back in.
     """
-    listed = list(cpds)
+    listed, taken = list(cpds), set(variables)
     if any(v.is_continuous for cpd in listed for v in cpd.scope) or any(
-        num_entries(cpd.scope) > _GREAT_TABLE for cpd in listed
+        num_entries(cpd.scope) > _GREAT_TABLE and not cpd.is_deterministic for cpd in listed
     ):
         lowered = lower(listed, variables, found.values, found.hard)
         pieces = math.ceil(abs(lowered.log_scale) / _MAX_LOG_SPREAD)  # so that no number leaves its range
         return [*lowered.factors, *[Factor.scalar(math.exp(lowered.log_scale / max(pieces, 1)))] * pieces]
-    return [cpd.to_factor() for cpd in listed]
+    return [factor for cpd in listed for factor in _plain(cpd, taken)]
+
+
+def _plain(cpd: CPD, taken: set[str]) -> Sequence[Factor]:
+    """One table, or those of a function that is too great for one."""
+    parts = cpd.to_factors() if cpd.is_deterministic and num_entries(cpd.scope) > _GREAT_FUNCTION else ()
+    factors = [part for part in parts if isinstance(part, Factor)]
+    return _named_apart(factors, cpd, taken) if _auxiliaries(factors, cpd) else [cpd.to_factor()]
 
 
 class _Lowering:
@@ -91,6 +103,7 @@ class _Lowering:
         self.log_scale = 0.0
         self.weights: dict[str, tuple[Variable, Floats]] = {}  # logarithms, for each state
         self.waiting: list[tuple[CPD, Causes]] = []
+        self.functions: set[str] = set()
 
     def add(self, cpd: CPD) -> None:
         """Take one distribution up."""
@@ -113,7 +126,7 @@ class _Lowering:
             self.factors += [Factor((variable,), np.exp((logs - peak) / pieces))] * pieces
             self.log_scale += peak
         order = self._decompose() if self.waiting else None
-        return Lowered(tuple(self.factors), self.log_scale, order)
+        return Lowered(tuple(self.factors), self.log_scale, order, frozenset(self.functions))
 
     def _decompose(self) -> tuple[str, ...] | None:
         """The waiting children, as tables where these are small and cost less; the order that goes with the choice."""
@@ -159,15 +172,18 @@ class _Lowering:
         self.log_scale += shift
 
     def _add_plain(self, cpd: CPD) -> None:
-        compact = _compact(cpd, self.observed, max(SMALL_TABLE, self.tables_up_to))
+        small = SMALL_TABLE if cpd.is_deterministic else max(SMALL_TABLE, self.tables_up_to)
+        compact = _compact(cpd, self.observed, small)
         if compact is None:
             self._add_table(cpd)
         else:
             self._add_parts(compact, cpd)
 
     def _add_parts(self, parts: Iterable[object], cpd: CPD) -> None:
-        factors = [part for part in parts if isinstance(part, Factor)]
-        self.factors.extend(_named_apart(factors, cpd, self.taken))
+        factors = _named_apart([part for part in parts if isinstance(part, Factor)], cpd, self.taken)
+        self.factors.extend(factors)
+        if cpd.is_deterministic:
+            self.functions.update(_auxiliaries(factors, cpd))
         name = cpd.variable.name
         if name not in self.observed and not any(name in factor.names for factor in factors):  # all states are alike
             self.factors.append(Factor((cpd.variable,), np.ones(cpd.variable.num_states)))

@@ -77,14 +77,14 @@ def best_of(
     limit, certain = read_budget(budget), replace(evidence, values={})
     clock = Clock.of(limit.seconds)
     lowered = _with_tables(cpds, factors, variables, evidence)
-    if not _auxiliaries(lowered.factors, variables):
+    if not _summed(lowered, variables):
         try:
             return _shifted(_by_tables_or_cut(lowered.factors, variables, limit, certain), lowered)
         except TooLarge:
             best = _proved(lowered.factors, variables, limit, certain)
             if best is not None:
                 return _shifted(best, lowered)
-            if not any(cpd.auxiliaries for cpd in cpds):
+            if all(cpd.is_deterministic or not cpd.auxiliaries for cpd in cpds):
                 raise
     return _by_search(cpds, factors, variables, limit, clock, evidence, must_be_exact=True)
 
@@ -155,7 +155,7 @@ def best_by(
 ) -> Assignment:
     """A good assignment to the variables, observed ones included, as an engine finds it; see `best_of`."""
     lowered = _with_tables(cpds, factors, variables, evidence)
-    if _auxiliaries(lowered.factors, variables):
+    if _summed(lowered, variables):
         if isinstance(engine, BestWithin):
             clock = Clock.of(engine.budget.seconds)
             return _by_search(cpds, factors, variables, engine.budget, clock, evidence, must_be_exact=False)
@@ -176,16 +176,18 @@ def k_best_of(
     limit, certain = read_budget(budget), replace(evidence, values={})
     lowered = _with_tables(cpds, factors, variables, evidence)
     listed, size = lowered.factors, limit.table_entries
-    if is_searched := bool(_auxiliaries(listed, variables)):
+    if is_searched := bool(_summed(lowered, variables)):
         lowered = lower(cpds, _names(variables), evidence.values, evidence.hard)
         listed, size = (*factors, *lowered.factors), min(_LARGEST_SUMS, size)
+    inside = {variable.name: variable for factor in listed for variable in factor.scope}
+    asked = [*variables, *(inside[name] for name in lowered.functions)]
     try:
-        best = best_assignments(listed, k, certain, variables, max_entries=size, time_limit=limit.seconds)
+        best = best_assignments(listed, k, certain, asked, max_entries=size, time_limit=limit.seconds)
     except TooLarge as error:
         if not is_searched:
             raise
         raise _refusal("".join(map(str, error.args)), cpds, _MORE_TIME) from None
-    return [_shifted(one, lowered) for one in best]
+    return [_shifted(_with_observed(one, variables, certain), lowered) for one in best]
 
 
 def _with_tables(
@@ -218,8 +220,9 @@ def _ones(evidence: Evidence, variables: Sequence[Variable]) -> list[Factor]:
     return [Factor((v,), [1.0] * v.num_states) for v in variables if v.name in evidence.soft]
 
 
-def _auxiliaries(factors: Sequence[Factor], variables: Sequence[Variable]) -> set[str]:
-    return {name for factor in factors for name in factor.names} - set(_names(variables))
+def _summed(lowered: Lowered, variables: Sequence[Variable]) -> set[str]:
+    """The auxiliary variables that must be summed out before a maximum is taken."""
+    return {name for factor in lowered.factors for name in factor.names} - lowered.functions - set(_names(variables))
 
 
 def _names(variables: Sequence[Variable]) -> list[str]:

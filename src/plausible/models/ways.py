@@ -281,7 +281,7 @@ class CompiledParts:
 
     variables: Mapping[str, Variable]
     sums: CompiledFactors
-    maxima: Callable[[Evidence], Assignment] | None  # where the factors of the sums have auxiliary variables
+    maxima: Callable[[Evidence], Assignment] | None  # where there are auxiliary variables that have to be summed first
     log_scale: float  # the log of what was taken out of the factors
     families: Mapping[str, tuple[Variable, ...]]  # of discrete variables
 
@@ -306,7 +306,7 @@ def compile_parts(
         if isinstance(cpd, TableCPD) or num_entries(scope) <= SMALL_TABLE:
             plain.append(cpd.to_factor())
         else:
-            (compact if cpd.auxiliaries else others).append(cpd)
+            (others if cpd.is_deterministic or not cpd.auxiliaries else compact).append(cpd)
     rest = lower(others, variables, values)
     plain.extend(rest.factors)
     named = {name: variable for name, variable in variables.items() if name in asked}
