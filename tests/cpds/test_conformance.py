@@ -21,6 +21,7 @@ import pytest
 from plausible.cpds import (
     CPD,
     KINDS,
+    AggregateCPD,
     ConditionalGaussianCPD,
     DeterministicCPD,
     LinearGaussianCPD,
@@ -107,6 +108,8 @@ def deep_tree(depth: int) -> Split | list[float]:
 
 
 MANY = tuple(Variable(f"P{i}", 2) for i in range(8))
+GRADES = tuple(Variable(f"G{i}", ["low", "middle", "high"]) for i in range(4))
+PRICES = tuple(Variable(f"price{i}", [10, 20, 40]) for i in range(3))
 
 DISCRETE = [
     Case("table-prior", (), lambda p: TableCPD("X", [0.2, 0.5, 0.3], p), 2),
@@ -153,6 +156,16 @@ DISCRETE = [
     Case("noisy-max-one-state", (A,), lambda p: NoisyMax("X", p, [[[1], [1]]]), 0),
     Case("multiplexer", (C, A, B), lambda p: Multiplexer("X", p[0], p[1:], ["b2", "a0", "b0", "a1", "b1"]), 0),
     Case("multiplexer-one", (ONE, A), lambda p: Multiplexer("X", p[0], p[1:], ["a0", "a1"]), 0),
+    Case("aggregate-max", GRADES, lambda p: AggregateCPD("X", "max", p, states=["low", "middle", "high"]), 0),
+    Case(
+        "aggregate-median", GRADES, lambda p: AggregateCPD("X", "median", p, states=GRADES[0].states, ties="upper"), 0
+    ),
+    Case("aggregate-mode", GRADES[:3], lambda p: AggregateCPD(Variable("X", GRADES[0].states), "mode", p), 0),
+    Case("aggregate-mean", PRICES, lambda p: AggregateCPD("X", "mean", p, states=[10, 20, 40]), 0),
+    Case("aggregate-count", GRADES, lambda p: AggregateCPD("X", "count", p, of=["low", "high"], states=3), 0),
+    Case("aggregate-count-all", MANY[:2], lambda p: AggregateCPD("X", "count", p), 0),
+    Case("aggregate-exists", GRADES, lambda p: AggregateCPD("X", "exists", p, of="low", states=["no", "yes"]), 0),
+    Case("aggregate-one-state", (ONE,), lambda p: AggregateCPD("X", "min", p, states=["only"]), 0),
     Case("logistic", (A, C), lambda p: LogisticCPD("X", p, [2.0, 0.5], -1.0), 3),
     Case("logistic-per-state", (A, B), lambda p: LogisticCPD("X", p, {"A": 0.3, "B": [0.0, 3.0, -7.0]}, 8.0), 4),
     Case("logistic-softmax", (A, B), lambda p: LogisticCPD("X", p, [[1.0, -1.0], random_rows(4, 3, 2)], [0.5, 2.0]), 8),
@@ -259,6 +272,7 @@ def test_discrete_kinds_refuse_a_continuous_parent(case: Case) -> None:
         lambda v, p: NoisyOr(v, p, [0.5] * len(p)),
         lambda v, p: NoisyMax(v, p, [np.eye(2)] * len(p)),
         lambda v, p: Multiplexer(v, "S", p),
+        lambda v, p: AggregateCPD(v, "exists", p),
         lambda v, p: LogisticCPD(v, p, [0.5] * len(p)),
     ],
 )

@@ -12,6 +12,7 @@ from tests.io.text_samples import check_refused
 
 from plausible.cpds import (
     KINDS,
+    AggregateCPD,
     ConditionalGaussianCPD,
     DeterministicCPD,
     LinearGaussianCPD,
@@ -63,6 +64,9 @@ def every_kind() -> BayesianNetwork:
             states=["r0", "r1"],
         ),
         Multiplexer(Variable("X", ["a0", "a1"]), Variable("S", ["one", "two"]), [A, Variable("E", ["a0", "a1"])]),
+        AggregateCPD("G", "mean", [B, Variable("F", 3)], ties="upper"),
+        AggregateCPD("Q", "count", ["B", "F"], of=[2, 0]),
+        TableCPD(Variable("F", 3), [0.25, 0.25, 0.5]),
         TableCPD(Variable("S", ["one", "two"]), [0.5, 0.5]),
         TableCPD(Variable("E", ["a0", "a1"]), [[0.5, 0.5], [0.125, 0.875]], ["I"]),
         LinearGaussianCPD(H, 1.5, [], 2.0),

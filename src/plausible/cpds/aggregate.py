@@ -100,6 +100,7 @@ class AggregateCPD(CPD):
     __slots__ = ("_of", "_positions", "_summary", "_values", "function", "ties")
 
     kind: ClassVar[str] = "aggregate"
+    text_fields: ClassVar[tuple[str, ...]] = ("function", "ties")
     function: AggregateFunction
     ties: Ties
     #: What is counted, as given.
@@ -203,6 +204,7 @@ class AggregateCPD(CPD):
 
     def _results(self, columns: Columns) -> Positions:
         """The position of the child's state for each row of parents. O(rows × parents)."""
+        self._require_bound()
         steps = self._summary.steps
         sums = np.zeros(steps.shape[1], dtype=steps.dtype)
         for parent in self.parents:
@@ -260,6 +262,7 @@ class AggregateCPD(CPD):
 
     def _open(self, observed: Mapping[str, int]) -> tuple[list[Variable], Summary, tuple[int, ...], int | None]:
         """The parents that are not known, what decides the child, the sums over all others, and the result wanted."""
+        self._require_bound()
         summary, result = self._summary, observed.get(self.variable.name)
         if result is not None:
             summary, result = summary.told(result)

@@ -39,6 +39,8 @@ class CPD(Frozen, ABC):
 
     #: The name of the kind in files and reports.
     kind: ClassVar[str]
+    #: The fields of its record that are text; all others are made of numbers.
+    text_fields: ClassVar[tuple[str, ...]] = ()
 
     variable: Variable
     parent_names: tuple[str, ...]
@@ -72,7 +74,10 @@ class CPD(Frozen, ABC):
 
     @property
     def auxiliaries(self) -> tuple[Variable, ...]:
-        """The variables outside the scope over which the product of `to_factors` has to be summed."""
+        """The variables outside the scope over which the product of `to_factors` has to be summed.
+
+        Those of a deterministic CPD are functions of the parents, so that maxima can be taken over them, too.
+        """
         return ()
 
     def bind(self, variables: Mapping[str, Variable]) -> Self:

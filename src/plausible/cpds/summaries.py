@@ -187,7 +187,8 @@ def links(
         num_sums += len(layer) * steps.size
         if num_sums > MAX_SUMS:
             raise TooLarge(f"{len(layer)} sums over the first {place - 1} of them have to be told apart.")
-        layer, link = _distinct(summary.added(layer[:, None, :], steps).reshape(-1, steps.shape[1]))
+        after = summary.added(layer[:, None, :], steps)
+        layer, link = _distinct(after.reshape(len(layer) * len(steps), steps.shape[1]))
         forward.append(link.reshape(-1, len(steps)))
     states = summary.results(layer)
     if result is not None:

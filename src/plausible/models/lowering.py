@@ -77,7 +77,7 @@ def plain_factors(cpds: Iterable[CPD], variables: Iterable[str], found: Evidence
     """
     listed, taken = list(cpds), set(variables)
     if any(v.is_continuous for cpd in listed for v in cpd.scope) or any(
-        num_entries(cpd.scope) > _GREAT_TABLE and not cpd.is_deterministic for cpd in listed
+        num_entries(cpd.scope) > _GREAT_TABLE and not _is_chain(cpd) for cpd in listed
     ):
         lowered = lower(listed, variables, found.values, found.hard)
         pieces = math.ceil(abs(lowered.log_scale) / _MAX_LOG_SPREAD)  # so that no number leaves its range
@@ -85,11 +85,16 @@ def plain_factors(cpds: Iterable[CPD], variables: Iterable[str], found: Evidence
     return [factor for cpd in listed for factor in _plain(cpd, taken)]
 
 
+def _is_chain(cpd: CPD) -> bool:
+    """Whether the factors of the distribution are functions, one of the other."""
+    return cpd.is_deterministic and bool(cpd.auxiliaries)
+
+
 def _plain(cpd: CPD, taken: set[str]) -> Sequence[Factor]:
     """One table, or those of a function that is too great for one."""
-    parts = cpd.to_factors() if cpd.is_deterministic and num_entries(cpd.scope) > _GREAT_FUNCTION else ()
-    factors = [part for part in parts if isinstance(part, Factor)]
-    return _named_apart(factors, cpd, taken) if _auxiliaries(factors, cpd) else [cpd.to_factor()]
+    if num_entries(cpd.scope) <= _GREAT_FUNCTION or not _is_chain(cpd):
+        return [cpd.to_factor()]
+    return _named_apart([part for part in cpd.to_factors() if isinstance(part, Factor)], cpd, taken)
 
 
 class _Lowering:

@@ -310,7 +310,7 @@ def blocking_factor(problem: Problem, blocks: Sequence[Sequence[int]], free: Col
     """
     if not (problem.tables == 0).any():
         return ""
-    is_small = np.prod(problem.sizes, dtype=np.float64) <= _MAX_JOINT and len(problem.sizes) <= _MAX_AXES
+    is_small = len(problem.sizes) <= _MAX_AXES and np.prod(problem.sizes, dtype=np.float64) <= _MAX_JOINT
     if is_small:
         joint = np.indices(problem.sizes.tolist()).reshape(len(problem.sizes), -1).T
         is_possible = np.isfinite(problem.log_product(joint)).reshape(problem.sizes)
