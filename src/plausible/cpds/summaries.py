@@ -18,7 +18,7 @@ Ties: TypeAlias = Literal["lower", "upper"]
 Wholes: TypeAlias = npt.NDArray[Any]
 
 #: The sums after all parents of a chain, for each sum before and state of the parent, are no more numbers.
-MAX_SUMS = 2**25
+MAX_SUMS = 2**24
 #: The factors of a chain have no more entries.
 MAX_ENTRIES = 2**26
 _LARGEST_INTEGER = 2**62

@@ -211,7 +211,10 @@ def _add_distribution(assembly: Assembly, value: JSONValue) -> str:
     names = [assembly.parents(child, [parent.text()], parent.place)[0].name for parent in _listed(fields, "parents")]
     record = {key: part for key, part in fields.items() if key not in ("variable", "kind", "parents")}
     for key, part in record.items():
-        part.text() if key in KINDS[kind].text_fields else part.check_record()
+        if key in KINDS[kind].text_fields:
+            part.text()
+        else:
+            part.check_record()
 
     def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
         try:
