@@ -247,6 +247,47 @@ def test_learners_take_all_statistics(sources, kind, learn):
     assert learn(kind(sources, {"columns": names})) == learn(Table.read(ROWS, columns=names))
 
 
+COMPLETERS = {
+    "em": lambda data: pb.learn.em("text -> few -> holes", data, max_steps=4).network,
+    "parameters": lambda data: pb.learn.parameters("few -> holes", data, prior="bdeu:1"),
+    "structural em": lambda data: pb.learn.structure(data, escapes=0).graph,
+    "complete rows": lambda data: pb.learn.structure(data, missing="complete-rows", escapes=0).graph,
+    "available": lambda data: pb.learn.structure(data, missing="available", escapes=0).graph,
+    "likelihood": lambda data: pb.learn.log_likelihood(pb.learn.parameters("few -> text", ROWS), data),
+}
+
+
+HOLDERS = {name: kind for name, kind in KINDS.items() if name != "combined"}  # sums of statistics have no rows
+
+
+@pytest.mark.parametrize("kind", HOLDERS.values(), ids=HOLDERS)
+@pytest.mark.parametrize("options", [{}, {"weights": "weight"}], ids=["plain", "weights"])
+@pytest.mark.parametrize("learn", COMPLETERS.values(), ids=COMPLETERS)
+def test_what_goes_through_rows_takes_all_statistics_of_rows(sources, kind, learn, options):
+    """The same graphs, and numbers that differ by the order of sums alone."""
+    names = ["text", "few"] if learn is COMPLETERS["likelihood"] else ["text", "few", "holes"]
+    options = {"columns": names, **options}
+    found, expected = learn(kind(sources, options)), learn(Table.read(ROWS, **options))
+    if isinstance(expected, pb.BayesianNetwork):
+        for name, cpd in expected.cpds.items():
+            np.testing.assert_allclose(found.cpd(name).values, cpd.values, rtol=1e-12)
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-13)
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize("kind", HOLDERS.values(), ids=HOLDERS)
+def test_samples_of_rows_are_the_same_wherever_these_are(sources, kind):
+    """The seed, the sample and the number of a row say how often it counts."""
+    columns = [*STATES]
+    found, expected = (
+        pb.learn.bootstrap(make(sources, {"columns": columns}), "chow-liu", 7, seed=3).strengths().to_frame()
+        for make in (kind, KINDS["read anew"])
+    )
+    pd.testing.assert_frame_equal(found, expected)
+
+
 @pytest.fixture(scope="module")
 def doubtful(tmp_path_factory, threads):
     """Rows with a number for each, a date, and whole numbers that run from one to the end."""

@@ -100,6 +100,24 @@ def test_without_duckdb_it_is_told_what_to_install(monkeypatch):
         DuckDBStatistics("days")
 
 
+def test_what_is_refused_leaves_the_connection_to_others(database):
+    """Even while the error is held, with the frames that it came through: DuckDB gives one answer at a time."""
+    relation = database.sql("SELECT i % 2 AS x, [i] AS y FROM range(10000) AS rows(i)")
+    with pytest.raises(FormatError, match="'y' holds list") as held:
+        pb.Table.read(relation)
+    assert database.sql("SELECT 1").fetchall() == [(1,)]
+    assert held.value.__traceback__ is not None
+
+
+def test_texts_that_a_collation_takes_for_one_are_different_states(database):
+    database.sql("CREATE TABLE letters (x VARCHAR COLLATE NOCASE)")
+    database.sql("INSERT INTO letters VALUES ('a'), ('A'), ('b'), ('a')")
+    found = DuckDBStatistics("letters", connection=database)
+    assert found.variables["x"].states == ("A", "a", "b")
+    assert found.counts("x").tolist() == [1, 2, 1]
+    assert found.by_rows.counts("x").tolist() == [1, 2, 1]
+
+
 def test_rows_that_are_not_there_have_counts(database):
     """No row at all: states have to be named, and every count is zero."""
     none = database.sql("SELECT 'a' AS x, 'b' AS y, 0.5::DOUBLE AS z").filter("x = 'b'")
@@ -145,12 +163,23 @@ def test_moments_lose_no_digits(database):
             FormatError,
             "the relation: .*'x' holds an infinite",
         ),
-        ("SELECT 1 AS x, -1 AS w", {"weights": "w"}, InvalidArgument, "weights in 'w' are missing or negative"),
+        (
+            "SELECT 1 AS x, -1 AS w",
+            {"weights": "w"},
+            InvalidArgument,
+            "weights in 'w' are missing, infinite or negative",
+        ),
         (
             "SELECT 1 AS x, NULL::DOUBLE AS w",
             {"weights": "w"},
             InvalidArgument,
-            "weights in 'w' are missing or negative",
+            "weights in 'w' are missing, infinite or negative",
+        ),
+        (
+            "SELECT 1 AS x, 'inf'::DOUBLE AS w",
+            {"weights": "w"},
+            InvalidArgument,
+            "weights in 'w' are missing, infinite or negative",
         ),
         ("SELECT 1 AS x", {"columns": ["y"]}, UnknownVariable, "'y' is not a variable of the data, though columns="),
         ("SELECT 3 AS x", {"variables": [Variable("x", [1, 2])]}, UnknownState, "column 'x': .*3"),

@@ -197,12 +197,17 @@ class ReaderPart(Part):
         return 0.0
 
     def batches(self, names: Sequence[str], wanted: Mapping[str, Sequence[Any]] = NO_WISHES) -> Iterator[Batch]:
+        found: Any = None
         try:
-            yield from _arrow_batches(self.open(names), names, self.kinds, self.place)
+            found = self.open(names)
+            yield from _arrow_batches(found, names, self.kinds, self.place)
         except PlausibleError:
             raise
         except _errors() as error:
             raise _unreadable(self.place, error) from None
+        finally:
+            if hasattr(found, "close"):  # a connection of DuckDB's answers nobody else before
+                found.close()
 
 
 def reader_part(open: Callable[[Sequence[str]], Iterable[Any]], schema: Any, place: str) -> ReaderPart:

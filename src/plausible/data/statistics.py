@@ -131,6 +131,11 @@ class Statistics(ABC):
         """The rows themselves, for what can't do without; refused where there are none at hand."""
         raise NotSupported(f"{type(self).__name__} has no rows, which this needs: give a table, not its statistics.")
 
+    @property
+    def by_rows(self) -> Statistics:
+        """Statistics of the same data that go through its rows, where others can do so; else these."""
+        return self
+
     def with_variables(self, variables: Mapping[str, Variable]) -> Statistics:
         """The same rows by the states of these variables, as far as there are any of their names.
 

@@ -191,8 +191,9 @@ def learn_structure(
     treat = missing or "sem"
     with checkpointed(checkpoint, "learn.structure", partial(_asked, source, search, treat)) as saved:
         search = replace(search, checkpoint=saved)
-        if isinstance(source, (Table, PartitionedStatistics)) and source.missing:
-            treated = treat_missing(source, search, treat)
+        rows = source if isinstance(source, Table) else source.by_rows
+        if isinstance(rows, (Table, PartitionedStatistics)) and source.missing:
+            treated = treat_missing(rows, search, treat)
         else:
             statistics = TableStatistics(source) if isinstance(source, Table) else source
             found, scores = search.on(statistics)

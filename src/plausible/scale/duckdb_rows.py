@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, starmap
 from typing import Any
 
 from plausible.data.arrow_parts import pyarrow
@@ -12,6 +12,7 @@ from plausible.errors import FormatError, InvalidArgument
 
 #: What errors call it.
 PLACE = "the relation"
+_FRACTIONAL = ("FLOAT", "DOUBLE")
 
 
 class DuckDBRows:
@@ -24,13 +25,9 @@ class DuckDBRows:
             if (other := names.setdefault(name.casefold(), name)) != name:
                 raise InvalidArgument(f"DuckDB takes the columns {other!r} and {name!r} for one: rename one of them.")
         kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
-        self.fractional = [name for name, kind in kinds.items() if kind in ("FLOAT", "DOUBLE")]
-        cells = (
-            f"nullif({quoted(name)}, 'nan'::DOUBLE) AS {quoted(name)}" if name in self.fractional else quoted(name)
-            for name in relation.columns
-        )
+        self.fractional = [name for name, kind in kinds.items() if kind in _FRACTIONAL]
         with _answering():
-            self.relation = relation.project(", ".join(cells))
+            self.relation = relation.project(", ".join(starmap(_cell, kinds.items())))
         self._sum = "sum"
         while any(name.startswith(self._sum) for name in names):
             self._sum += "_"
@@ -91,6 +88,14 @@ def quoted(name: str) -> str:
     "odds ""a/b""; --"
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def _cell(name: str, kind: str) -> str:
+    """A column in which NaN is missing, and texts are the same only where all their signs are."""
+    cell = quoted(name)
+    if kind in _FRACTIONAL:
+        return f"nullif({cell}, 'nan'::DOUBLE) AS {cell}"
+    return f'{cell} COLLATE "binary" AS {cell}' if kind == "VARCHAR" else cell
 
 
 def number(name: str, of: str = "") -> str:

@@ -121,6 +121,11 @@ class DuckDBStatistics(Statistics):
         """Whether the rows were read, so that DuckDB is asked no more."""
         return self._has_room and "_pieces" in self.__dict__
 
+    @property
+    def by_rows(self) -> PartitionedStatistics:
+        """The rows in pieces, for what queries for families can't tell."""
+        return self._pieces
+
     def with_variables(self, variables: Mapping[str, Variable]) -> DuckDBStatistics:
         """The same rows by the states of these variables."""
         known = {name: variable for name, variable in variables.items() if name in self.variables}

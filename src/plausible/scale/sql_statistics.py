@@ -205,14 +205,15 @@ class SQLStatistics(Statistics):
     @cached_property
     def _facts(self) -> _Facts:
         rows, names, weights = self._rows, list(self.variables), self._weights
-        total = "count(*)" if weights is None else f"fsum({number(weights)})"
+        weight = "" if weights is None else number(weights)
+        total = "count(*)" if weights is None else f"fsum({weight})"
         infinite = [name for name in rows.fractional if name in names]
         bad = [f"count(*) FILTER (WHERE isinf({quoted(name)}))" for name in infinite]
-        bad += [] if weights is None else [f"count(*) FILTER (WHERE NOT coalesce({number(weights)} >= 0, false))"]
+        bad += [f"count(*) FILTER (WHERE NOT coalesce(isfinite({weight}) AND {weight} >= 0, false))"] if weight else []
         told = rows.totals(["count(*)", total, *bad, *(f"count({quoted(name)})" for name in names)])
         num_rows, num_bad = told[0], told[2 : 2 + len(bad)]
         if weights is not None and num_bad[-1]:
-            raise InvalidArgument(f"{PLACE}: weights in {weights!r} are missing or negative.")
+            raise InvalidArgument(f"{PLACE}: weights in {weights!r} are missing, infinite or negative.")
         for name, has in zip(infinite, num_bad, strict=False):
             if has:
                 raise FormatError(f"The column {name!r} holds an infinite number.", file=PLACE)

@@ -111,7 +111,8 @@ def bootstrap(
 def rows_of(data: DataLike) -> Table | PartitionedStatistics:
     """The rows to draw from, in memory or in pieces, without columns that are hardly variables."""
     source = for_learning(data)
-    return source if isinstance(source, (Table, PartitionedStatistics)) else source.table
+    rows = source if isinstance(source, Table) else source.by_rows
+    return rows if isinstance(rows, (Table, PartitionedStatistics)) else rows.table
 
 
 @dataclass(frozen=True, slots=True)

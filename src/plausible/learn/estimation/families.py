@@ -258,7 +258,7 @@ def log_likelihood(network: BayesianNetwork, data: DataLike) -> float:
     >>> round(log_likelihood(coin, {"coin": [1, 1, 0]}), 6)
     -1.961659
     """
-    statistics = read_families(network, data).statistics
+    statistics = read_families(network, data).statistics.by_rows
     if isinstance(statistics, PartitionedStatistics):
         return float(sum(statistics.each(partial(_of_piece, network=network))))
     return _of_rows(statistics.table, network)

@@ -51,8 +51,8 @@ def statistics_in_pieces(
     data: DataLike, names: Iterable[str] | None, known: Mapping[str, Variable]
 ) -> PartitionedStatistics | None:
     """Statistics of rows in pieces, with columns of these names, by states that are known; `None` for other data."""
-    if isinstance(data, PartitionedStatistics):
-        return data.with_variables(known)
+    if isinstance(data, Statistics) and isinstance(data.by_rows, PartitionedStatistics):
+        return data.by_rows.with_variables(known)
     stream = large_stream(data)
     if stream is None:
         return None
