@@ -39,7 +39,7 @@ def test_a_projection_has_one_orthonormal_basis_whatever_digits_it_ends_in(seed,
 
 @pytest.mark.parametrize("seed", range(8))
 def test_conditioning_is_the_same_in_all_units(seed):
-    """Units that are powers of two change no digit: which variable goes first hangs on the share of its variance left."""
+    """Units that are powers of two change no digit: which variable goes first hangs on its share of variance left."""
     rng = np.random.default_rng(seed)
     factor, units = rng.normal(size=(6, 6)), 2.0 ** rng.integers(-20, 20, size=6)
     covariance, mean, point = factor @ factor.T, rng.normal(size=6), rng.normal(size=4)
