@@ -97,6 +97,77 @@ def test_a_noisy_or_is_made_and_told(studio):
     }
 
 
+OIL = pb.examples.load("oil")
+
+
+def test_tables_of_a_diagram_are_replaced(studio):
+    """Chance and utilities, of which a page has the states of the last parent across; what is best follows."""
+    model = studio.open(OIL, "oil")
+    told = studio.ask("family", model=model, name="payoff")
+    assert (told["kind"], told["table"]) == ("utility", OIL.utility_factors["payoff"].values.tolist())
+    assert [parent["name"] for parent in told["parents"]] == ["oil", "drill"]
+    poor = edited(studio, model, "table", name="payoff", rows=[[0, -80], [0, -60], [0, -25]])
+    assert poor.solve().expected_utility == 0
+    sure = edited(studio, model, "table", name="oil", rows=[[0, 0, 1]])
+    assert sure.solve().expected_utility == pytest.approx(250)
+    free = edited(studio, model, "table", name="cost", rows=[[0, 0]])
+    assert free.solve().expected_utility == pytest.approx(OIL.solve().expected_utility + 12)
+    assert studio.ask("family", model=model, name="seismic")["kind"] == "table"
+    for rows in ([], [[1, 2]], [[1, "2"], [1, 2], [1, 2]], [[1, 10**400]] * 3):
+        assert "rows of 2" in studio.refusal("edit", model=model, action="table", name="payoff", rows=rows)["message"]
+
+
+def test_actions_and_states_of_a_diagram_come_and_go(studio):
+    """In all tables at once: a new action is worth nothing, what stays is worth what it was."""
+    model = studio.open(OIL, "oil")
+    told = studio.ask("family", model=model, name="drill")
+    assert (told["kind"], told["states"], told["table"]) == ("decision", ["no", "yes"], None)
+    more = edited(studio, model, "states", name="drill", states=["sell", "yes", "no"], places=[None, 1, 0])
+    assert more.decisions["drill"].states == ("sell", "yes", "no")
+    assert more.utility_factors["payoff"].values.tolist() == [[0, -80, 0], [0, 60, 0], [0, 250, 0]]
+    assert more.solve().expected_utility == pytest.approx(OIL.solve().expected_utility)
+    fewer = edited(studio, model, "states", name="oil", states=["dry", "wet"], places=[0, 1])
+    assert fewer.chance["oil"].values == pytest.approx([0.55 / 0.85, 0.3 / 0.85])
+    assert fewer.utility_factors["payoff"].values.tolist() == [[0, -80], [0, 60]]
+    fewer = edited(studio, model, "states", name="test", states=["yes"], places=[1])
+    assert fewer.solve().expected_utility == pytest.approx(OIL.solve().expected_utility)
+    assert (
+        "no states"
+        in studio.refusal("edit", model=model, action="states", name="cost", states=["a"], places=[0])["message"]
+    )
+
+
+def test_nodes_and_arcs_of_a_diagram_come_and_go(studio):
+    """An arc that goes leaves what is so on average; one that would let a decision see its effect is refused."""
+    model = studio.open(OIL, "oil")
+    blind = edited(studio, model, "remove-edge", source="seismic", target="drill")
+    assert blind.decisions["drill"].sees == ("test",)
+    assert blind.solve().expected_utility == pytest.approx(-80 * 0.55 + 60 * 0.3 + 250 * 0.15)
+    mean = edited(studio, model, "remove-edge", source="oil", target="payoff")
+    assert mean.utility_factors["payoff"].values.tolist() == pytest.approx([0, -80 * 0.55 + 60 * 0.3 + 250 * 0.15])
+    told = studio.ask("edit", model=model, action="add-edge", source="oil", target="cost")
+    wider = studio.desk.version(told["model"]).model
+    assert wider.utility_factors["cost"].values.tolist() == [[0, 0, 0], [-12, -12, -12]]
+    assert wider.solve().expected_utility == pytest.approx(OIL.solve().expected_utility)
+    refused = studio.refusal("edit", model=model, action="add-edge", source="drill", target="oil")
+    assert set(refused["cycle"]) == {"oil", "seismic", "drill"}
+    assert "utility" in studio.refusal("edit", model=model, action="add-edge", source="cost", target="drill")["message"]
+    gone = edited(studio, model, "remove-variable", name="test")
+    assert set(gone.graph.nodes) == {"oil", "seismic", "drill", "payoff", "cost"}
+    assert gone.utility_factors["cost"].values == pytest.approx(-6)
+    for kind, where in (("decision", "decisions"), ("chance", "chance"), ("utility", "utilities")):
+        more = edited(studio, model, "add-variable", name="weather", kind=kind, states=["fine", "bad"])
+        assert "weather" in getattr(more, where)
+    for name in ("oil", "drill", "payoff"):
+        renamed = edited(studio, model, "rename", name=name, to="other")
+        assert set(renamed.graph.nodes) == {*OIL.graph.nodes, "other"} - {name}
+        assert renamed.solve().expected_utility == pytest.approx(OIL.solve().expected_utility)
+        assert "already" in studio.refusal("edit", model=model, action="rename", name=name, to="cost")["message"]
+    noted = edited(studio, model, "describe", name="payoff", description="in thousands")
+    assert noted.notes.of("payoff").description == "in thousands"
+    assert studio.refusal("edit", model=model, action="describe", name="nobody")["kind"] == "UnknownVariable"
+
+
 @pytest.mark.browser
 def test_an_arc_is_drawn_a_table_typed_and_both_are_undone(show, studio):
     """As a person would, by clicks and keys."""
