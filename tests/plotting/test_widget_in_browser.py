@@ -126,6 +126,7 @@ def test_keys_do_it_all(live):
     widget = ASIA.widget()
     view = live.show(widget)
     view.get_by_role("searchbox").or_(view.get_by_role("combobox")).fill("bronc")
+    live.press("Enter")
     for key, evidence, do in [
         ("Enter", {"bronc": "yes"}, {}),
         ("ArrowDown", {"bronc": "yes"}, {}),
@@ -151,6 +152,7 @@ def test_weights_of_states_are_told_by_a_form(live):
     widget = ASIA.widget()
     view = live.show(widget)
     view.get_by_role("searchbox").or_(view.get_by_role("combobox")).fill("bronc")
+    live.press("Enter")
     live.press("w")
     form = view.get_by_role("form", name="weights for bronc")
     form.get_by_label("yes").fill("3")
@@ -270,6 +272,7 @@ def test_large_models_are_searched_and_walked_through(live):
     view = live.show(widget)
     assert view.get_by_role("listbox", name="X150", exact=True).count() == 0
     view.get_by_label("find a variable").fill("X150")
+    view.get_by_label("find a variable").press("Enter")
     view.locator("[data-name=X150] :focus").wait_for()
     assert widget.focus == ["X150"]
     live.press("Enter")

@@ -97,7 +97,8 @@ class StudioPage:
 
     def select(self, name: str, with_others: bool = False) -> None:
         """Click the name of a node."""
-        head = self.page.locator("g.node", has=self.page.locator(f'[data-name="{name}"]')).locator("rect.head").first
+        node = self.page.locator(f'g.node[data-name="{name}"], g.node:has([data-name="{name}"])')
+        head = node.locator("rect.head").first
         head.click(modifiers=["Shift"] if with_others else [])
 
     def panel(self, name: str) -> Any:

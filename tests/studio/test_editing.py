@@ -196,3 +196,30 @@ def test_an_arc_is_drawn_a_table_typed_and_both_are_undone(show, studio):
     panel.get_by_role("button", name="draw dysp → smoke").click()
     page.page.get_by_role("alert").filter(has_text="cycle").wait_for()
     assert page.page.locator(".edge.blocked").count() >= 2
+
+
+@pytest.mark.browser
+def test_a_diagram_is_edited_as_a_network_is(show, studio):
+    """A utility typed into the grid, an action added, an arc of information cut: what is best follows each of them."""
+    page = show(OIL, "oil")
+    panel = page.panel("Edit")
+    page.select("payoff")
+    panel.get_by_role("textbox", name="soaking, drill = yes").fill("2500")
+    panel.get_by_role("button", name="use this table").click()
+    panel.get_by_role("button", name="use this table").and_(panel.locator(":disabled")).wait_for()
+    page.settle()
+    model = studio.desk.last.model
+    assert model.utility_factors["payoff"].values[2].tolist() == [0, 2500]
+    assert page.page.locator(".facts").inner_text() == f"Expected utility {model.solve().expected_utility:.6g}"
+    page.select("drill")
+    panel.get_by_role("button", name="add an action").click()
+    panel.get_by_role("textbox", name="action 3").fill("sell")
+    panel.get_by_role("button", name="change actions").click()
+    page.state("drill", 2).wait_for()
+    panel.get_by_role("button", name="remove seismic → drill").click()
+    panel.get_by_text("sees").filter(has_not_text="seismic").wait_for()
+    page.settle()
+    assert studio.desk.last.model.decisions["drill"].states == ("no", "yes", "sell")
+    assert studio.desk.last.model.decisions["drill"].sees == ("test",)
+    page.page.keyboard.press("Control+z")
+    panel.get_by_role("button", name="remove seismic → drill").wait_for()

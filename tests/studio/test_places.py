@@ -184,6 +184,7 @@ def test_keys_push_a_node(show):
     page = show(BARE, "asia")
     before = frames_on_page(page)
     page.page.get_by_label("find a variable").fill("dysp")
+    page.page.get_by_label("find a variable").press("Enter")
     page.page.keyboard.press("Shift+ArrowRight")
     page.page.get_by_role("button", name="tidy").wait_for()
     page.settle()

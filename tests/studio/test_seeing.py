@@ -58,6 +58,7 @@ def test_a_likelihood_and_a_belief_to_establish_are_told_by_a_form(show):
     assert seen.text_content() == f"{100 * ASIA.query('lung', {'xray': pb.likelihood([8, 1])})['yes']:.1f}%"
     page.page.get_by_role("radio", name="see").click()
     page.page.get_by_label("find a variable").fill("xray")
+    page.page.get_by_label("find a variable").press("Enter")
     page.page.keyboard.press("w")
     assert form.get_by_label("yes").input_value() == "8"
     form.get_by_role("radio", name="Jeffrey").click()
@@ -69,6 +70,7 @@ def test_a_likelihood_and_a_belief_to_establish_are_told_by_a_form(show):
     assert form.count() == 0
     page.page.keyboard.press("Tab")
     page.page.get_by_label("find a variable").fill("xray")
+    page.page.get_by_label("find a variable").press("Enter")
     page.page.keyboard.press("Delete")
     page.settle()
     assert seen.text_content() == f"{100 * ASIA.query('lung')['yes']:.1f}%"
@@ -149,6 +151,7 @@ def test_all_of_a_large_network_is_seen_with_few_of_its_nodes_in_the_page(show):
     page.page.keyboard.press("ArrowUp")
     page.state("X290", 0).wait_for()
     page.page.get_by_label("find a variable").fill("X100")
+    page.page.get_by_label("find a variable").press("Enter")
     page.page.locator('[data-name="X100"] :focus').wait_for()
     page.page.keyboard.press("Enter")
     page.settle()
@@ -164,3 +167,44 @@ def test_all_of_a_large_network_is_seen_with_few_of_its_nodes_in_the_page(show):
     page.page.get_by_role("button", name="a part").click()
     page.page.locator("canvas.ground").wait_for(state="detached")
     assert "hidden" in page.page.locator(".plausible-live > .hint").last.inner_text()
+
+
+@pytest.mark.browser
+def test_names_are_typed_to_their_end_before_anything_is_found(show):
+    """HR begins HRSAT; Enter finds, and gives no finding."""
+    page = show(pb.examples.load("alarm"), "alarm")
+    find = page.page.get_by_label("find a variable")
+    find.press_sequentially("HRS")
+    assert find.input_value() == "HRS"
+    find.press("Enter")
+    page.page.get_by_role("listbox", name="HRSAT", exact=True).locator(":focus").wait_for()
+    page.settle()
+    assert page.page.get_by_role("list", name="findings").count() == 0
+    find.fill("nothing like it")
+    find.press("Enter")
+    page.page.get_by_text("no such name").wait_for()
+
+
+@pytest.mark.browser
+def test_tabs_and_tools_are_walked_by_arrows(show):
+    """Tab reaches one of them, arrows the others, Enter opens a panel; of tools an arrow chooses the next."""
+    page = show(ASIA, "asia")
+    tabs = page.page.get_by_role("tab")
+    assert [tab.get_attribute("tabindex") for tab in tabs.all()].count("0") == 1
+    tabs.first.focus()
+    page.page.keyboard.press("ArrowRight")
+    page.page.keyboard.press("ArrowDown")
+    name = tabs.nth(2).inner_text()
+    assert page.page.locator(":focus").inner_text() == name
+    assert page.page.get_by_role("tabpanel").count() == 0
+    page.page.keyboard.press("Enter")
+    page.page.get_by_role("tabpanel", name=name).wait_for()
+    page.page.keyboard.press("Tab")
+    assert page.page.locator(":focus").get_attribute("role") == "tabpanel"
+    page.page.keyboard.press("Shift+Tab")
+    page.page.keyboard.press("Home")
+    page.page.keyboard.press("ArrowLeft")
+    assert page.page.locator(":focus").inner_text() == tabs.last.inner_text()
+    page.page.get_by_role("radio", name="see").focus()
+    page.page.keyboard.press("ArrowRight")
+    assert page.page.get_by_role("radio", name="not").get_attribute("aria-checked") == "true"

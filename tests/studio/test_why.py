@@ -71,6 +71,6 @@ def test_a_belief_is_wanted_and_changes_are_found(show):
     panel.get_by_role("button", name="rank").click()
     panel.get_by_text("either: 87.0%").wait_for()
     panel.get_by_role("button", name="vary each").click()
-    panel.get_by_text("If a number is a tenth smaller or larger").wait_for()
+    panel.get_by_text("is a tenth smaller or larger").wait_for()
     panel.get_by_role("button", name="find changes").click()
     panel.get_by_text("should be").wait_for()

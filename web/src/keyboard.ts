@@ -1,4 +1,4 @@
-// Keys on a node.
+// Keys on a node, and among things beside each other.
 
 import type { Gesture } from "./question";
 
@@ -54,4 +54,22 @@ export function commandOf(event: KeyboardEvent, gesture: Gesture): Command | nul
 /** Shift says "not this", Alt sets; else it is what is chosen. */
 export function gestureOf(event: { shiftKey: boolean; altKey: boolean }, chosen: Gesture): Gesture {
   return event.shiftKey ? "deny" : event.altKey ? "set" : chosen;
+}
+
+const STEPS: Record<string, number | "first" | "last"> = { ArrowRight: 1, ArrowLeft: -1, ...MOVES };
+
+/**
+ * Arrows, Home and End bring the focus from one of several things beside each other to another, from the last to the
+ * first, as people know it of tabs and radio buttons. The one that has it then; null for other keys.
+ */
+export function roved(event: KeyboardEvent): HTMLElement | null {
+  const step = STEPS[event.key];
+  if (step === undefined || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return null;
+  const here = event.currentTarget as HTMLElement;
+  const all = [...(here.parentElement?.children ?? [])] as HTMLElement[];
+  const wanted = typeof step === "number" ? all.indexOf(here) + step : step === "first" ? 0 : -1;
+  const next = all.at(wanted % all.length) ?? null;
+  event.preventDefault();
+  next?.focus();
+  return next;
 }

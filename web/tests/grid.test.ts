@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cellsOf, combinations, normalised, numbersOf, pasted, uniform } from "../src/studio/grid";
+import { cellsOf, combinations, complemented, freeNumbersOf, normalised, numbersOf, pasted, uniform } from "../src/studio/grid";
 
 test("an empty cell is the rest of its row", () => {
   expect(numbersOf([["0.25", ""], ["0,5", "0.5"]])).toEqual([
@@ -35,4 +35,20 @@ test("the last parent changes first", () => {
     ["b", "y"],
   ]);
   expect(combinations([])).toEqual([[]]);
+});
+
+test("a cell of each row can be made the rest of it", () => {
+  expect(complemented([["0,3", "0.1", ""], ["0.9", "0.2", "7"], ["", "", ""]], 2)).toEqual([
+    ["0,3", "0.1", "0.6"],
+    ["0.9", "0.2", "7"],
+    ["", "", "1"],
+  ]);
+});
+
+test("utilities are any numbers, but none is left out", () => {
+  expect(freeNumbersOf([["−80", "1e3"], ["0", "2,5"]])).toEqual([
+    [-80, 1000],
+    [0, 2.5],
+  ]);
+  expect(() => freeNumbersOf([["1", ""]])).toThrow("an empty cell is no number");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { commandOf, gestureOf } from "../src/keyboard";
+import { commandOf, gestureOf, roved } from "../src/keyboard";
 
 const key = (name: string, more = {}) =>
   ({ key: name, shiftKey: false, altKey: false, ctrlKey: false, metaKey: false, ...more }) as KeyboardEvent;
@@ -21,4 +21,19 @@ test("keys have their commands; those of the browser are left to it", () => {
 test("modifiers win over what is chosen", () => {
   expect(gestureOf({ shiftKey: false, altKey: true }, "see")).toBe("set");
   expect(gestureOf({ shiftKey: true, altKey: false }, "set")).toBe("deny");
+});
+
+test("arrows go round among things beside each other", () => {
+  const all = ["a", "b", "c"].map((name) => ({ name, focus: () => (reached = name), parentElement: null as unknown }));
+  let reached = "";
+  all.forEach((one) => (one.parentElement = { children: all }));
+  const press = (name: string, at: number, more = {}) => {
+    reached = "";
+    const event = { ...key(name, more), currentTarget: all[at], preventDefault: () => undefined };
+    roved(event as unknown as KeyboardEvent);
+    return reached;
+  };
+  expect([press("ArrowRight", 0), press("ArrowDown", 2), press("ArrowLeft", 0), press("ArrowUp", 1)]).toEqual(["b", "a", "c", "a"]);
+  expect([press("Home", 2), press("End", 0)]).toEqual(["a", "c"]);
+  expect([press("Enter", 0), press("ArrowRight", 0, { shiftKey: true })]).toEqual(["", ""]);
 });

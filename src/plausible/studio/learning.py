@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from plausible.base.records import format_number, one_line
-from plausible.data import Discretizer, Table
+from plausible.data import Table
 from plausible.errors import InvalidArgument
 from plausible.learn import Knowledge, bootstrap, calibration, parameters, pc, roc_curve, structure
 from plausible.learn.estimation.priors import LIGHT_PRIOR
@@ -16,6 +16,7 @@ from plausible.models import compare
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 from plausible.studio.files import stem
+from plausible.studio.intervals import are_numbers, in_intervals
 from plausible.studio.runs import Tell
 from plausible.studio.seeing import told_of
 
@@ -43,6 +44,7 @@ def rows(desk: Desk, asked: Asked) -> dict[str, Any]:
         {
             "name": name,
             "isContinuous": variable.is_continuous,
+            "canBeCut": are_numbers(variable),
             "states": [] if variable.is_continuous else [one_line(str(state)) for state in variable.states[:12]],
             "numStates": 0 if variable.is_continuous else variable.num_states,
             "missing": missing.get(name, 0),
@@ -155,14 +157,7 @@ def comparison(desk: Desk, asked: Asked) -> dict[str, Any]:
 def _chosen(desk: Desk, asked: Asked) -> Table:
     """The rows with the columns that were chosen, those numbers in intervals that should be."""
     table = desk.table(asked.text("table"))
-    columns = asked.texts("columns", list(table.variables))
-    chosen = Table.read(table, columns=columns)
-    intervals = asked.mapping("intervals", {})
-    bins = {name: asked.inner("intervals").whole(name) for name in intervals if name in columns}
-    if not bins:
-        return chosen
-    intervals_of = Discretizer.fit(chosen, "quantile", bins, columns=list(bins))
-    return Table.read(intervals_of.transform(_frame(chosen)))
+    return in_intervals(Table.read(table, columns=asked.texts("columns", list(table.variables))), asked)
 
 
 def _frame(table: Table) -> pd.DataFrame:

@@ -81,7 +81,7 @@ export const PANELS: Panel[] = [
   {
     name: "Edit",
     title: "change variables, states, arcs and tables",
-    fits: (outline) => outline?.kind === "network",
+    fits: (outline) => outline?.kind === "network" || outline?.kind === "diagram",
     view: Edit,
   },
   {

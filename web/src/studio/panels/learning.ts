@@ -3,6 +3,8 @@
 export interface Column {
   name: string;
   isContinuous: boolean;
+  /** Whether it has numbers that can be cut into intervals. */
+  canBeCut: boolean;
   states: string[];
   numStates: number;
   missing: number;
@@ -14,8 +16,22 @@ export interface ColumnPlan {
   isUsed: boolean;
   /** Its tier, as typed: a number, or nothing. */
   tier: string;
-  /** Into how many intervals numbers are cut; 0 for not at all, null for what has states. */
-  intervals: number | null;
+  /** How numbers are cut into intervals; empty for not at all. */
+  method: string;
+  /** Into how many, where the method leaves that open. */
+  bins: number;
+  /** The cut points, as typed, of who knows them; the variable that intervals are to tell about. */
+  cuts: string;
+  target: string;
+}
+
+/** How a column is cut, as the server is told; null for not at all. */
+export function cutting({ method, bins, cuts, target }: ColumnPlan): object | null {
+  if (!method) return null;
+  if (method === "mdl") return { method, target };
+  if (method !== "at") return { method, bins: bins || 2 };
+  const typed = cuts.split(/[;\s]+/).filter((cut) => cut);
+  return { method, cuts: typed.map((cut) => Number(cut.replace(",", ".").replace("−", "-"))) };
 }
 
 export interface Plan {
@@ -37,7 +53,7 @@ export function told(plan: Plan) {
   return {
     columns: used.map(([name]) => name),
     intervals: Object.fromEntries(
-      used.filter(([, column]) => column.intervals).map(([name, column]) => [name, column.intervals]),
+      used.filter(([, column]) => column.method).map(([name, column]) => [name, cutting(column)]),
     ),
     tiers: ordered,
     required: plan.required,
