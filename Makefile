@@ -12,7 +12,7 @@ PORTABLE := $(addprefix src/plausible/,causal cpds decisions factors inference l
 	tests/utilities/test_regret.py tests/learn/confidence/test_bootstrap.py tests/learn/gradients/test_curvature.py \
 	tests/learn/incomplete_structures/test_rescoring.py tests/learn/undirected/test_markov.py
 
-.PHONY: run test test-interpreted test-slow test-portable mutants check bench docs web clean
+.PHONY: run test test-interpreted test-slow test-portable browser mutants check bench docs web clean
 
 run: .venv/installed
 	$(BIN)/plausible demo
@@ -36,6 +36,11 @@ test-portable: .venv/installed-dev
 		OPENBLAS_CORETYPE=$$core PLAUSIBLE_KERNELS=$(TIER) $(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist loadfile $(PORTABLE) \
 			|| exit 1; \
 	done
+
+# Pages as people click through them. It installs nothing; where there is no Chromium on the PATH, it says so.
+browser:
+	@test -f .venv/installed-dev || { echo "Tests are not installed yet: make test does that."; exit 1; }
+	PLAUSIBLE_KERNELS=$(TIER) $(BIN)/python -m pytest -m "browser and not slow" -rs --numprocesses auto --dist loadfile tests/studio tests/plotting
 
 # Faults put into the source, one at a time: which does no test convict? MUTANTS="--number 100 --seed 1 --only learn/scores"
 MUTANTS ?=

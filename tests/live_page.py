@@ -14,16 +14,19 @@ import plausible
 import plausible.plotting
 
 STATIC = Path(plausible.plotting.__file__).with_name("static")
-#: Why no page can be shown here; empty where one can.
-LACKING = (
-    "anywidget is not installed: pip install anywidget"
-    if find_spec("anywidget") is None
-    else "playwright is not installed: pip install playwright"
-    if find_spec("playwright") is None
-    else "Chromium is not on the PATH"
-    if shutil.which("chromium") is None
-    else ""
-)
+#: The browser of this machine, by the names it goes by.
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def lacking(*modules: str) -> str:
+    """Why no page can be shown here; empty where one can."""
+    for module in (*modules, "playwright"):
+        if find_spec(module) is None:
+            return f"{module} is not installed: pip install {module}"
+    return "" if BROWSER else "Chromium is not on the PATH"
+
+
+LACKING = lacking("anywidget")
 #: What the studio will allow: neither styles nor scripts within the page.
 _POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'"
 _HTML = """<!doctype html><meta charset="utf-8"><title>live</title>
@@ -142,7 +145,7 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         try:
             yield browser
         finally:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +12,12 @@ import httpx
 import uvicorn
 
 import plausible
-from live_page import chromium
+from live_page import chromium, lacking
 from plausible.studio.desk import Desk
 from plausible.studio.server import application, listening_at
 
 TOKEN = "known-to-tests-only"
-#: Why no page can be shown here; empty where one can.
-LACKING = (
-    "playwright is not installed: pip install playwright"
-    if find_spec("playwright") is None
-    else "Chromium is not on the PATH"
-    if shutil.which("chromium") is None
-    else ""
-)
+LACKING = lacking()
 
 
 class Studio:
