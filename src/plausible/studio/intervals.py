@@ -76,7 +76,7 @@ def _numbers(table: Table, name: str) -> Floats:
     variable = table.variables[name]
     if variable.is_continuous:
         return table.column(name)
-    return np.array([*variable.states, np.nan], dtype=np.float64)[table.column(name)]
+    return np.asarray(np.array([*variable.states, np.nan], dtype=np.float64)[table.column(name)])
 
 
 def _histogram(finite: Floats) -> list[int]:
@@ -84,4 +84,5 @@ def _histogram(finite: Floats) -> list[int]:
     scaled = finite / max(np.abs(finite).max(), SMALLEST)  # the way itself may be longer than the largest number
     way = np.ptp(scaled)
     shares = (scaled - scaled.min()) / way if way > 0 else np.full(len(scaled), 0.5)
-    return np.bincount(np.minimum((shares * _BARS).astype(np.intp), _BARS - 1), minlength=_BARS).tolist()
+    bars: list[int] = np.bincount(np.minimum((shares * _BARS).astype(np.intp), _BARS - 1), minlength=_BARS).tolist()
+    return bars
