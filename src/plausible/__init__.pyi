@@ -76,11 +76,13 @@ from plausible.models import ConditionalRandomField as ConditionalRandomField
 from plausible.models import DynamicBayesianNetwork as DynamicBayesianNetwork
 from plausible.models import FactorGraph as FactorGraph
 from plausible.models import Feature as Feature
+from plausible.models import Formula as Formula
 from plausible.models import GaussianEmission as GaussianEmission
 from plausible.models import GaussianMixtureEmission as GaussianMixtureEmission
 from plausible.models import HiddenMarkovModel as HiddenMarkovModel
 from plausible.models import LinearDynamicalSystem as LinearDynamicalSystem
 from plausible.models import MarkovNetwork as MarkovNetwork
+from plausible.models import RelationalMarkovNetwork as RelationalMarkovNetwork
 from plausible.utilities import Utility as Utility
 from plausible.variables import Assignment as Assignment
 from plausible.variables import Variable as Variable

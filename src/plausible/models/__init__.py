@@ -17,6 +17,8 @@ from plausible.models.log_linear import (
 )
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes, VariableNotes
+from plausible.models.relations.formulas import Formula
+from plausible.models.relations.relational_markov_network import RelationalMarkovNetwork
 from plausible.models.satisfiability import CNF, Literal
 from plausible.models.sequences.boyen_koller import BoyenKoller
 from plausible.models.sequences.chain_families import coupled_hmm, factorial_hmm
@@ -53,6 +55,7 @@ __all__ = [
     "ExactEngine",
     "FactorGraph",
     "Feature",
+    "Formula",
     "GaussianEmission",
     "GaussianMixtureEmission",
     "HiddenMarkovModel",
@@ -67,6 +70,7 @@ __all__ = [
     "ParticleFilter",
     "ProductEmission",
     "RaoBlackwellised",
+    "RelationalMarkovNetwork",
     "StatePath",
     "SwitchingEstimates",
     "SwitchingLinearDynamicalSystem",

@@ -30,6 +30,8 @@ from plausible.learn.undirected.priors import HyperbolicPrior as HyperbolicPrior
 from plausible.learn.undirected.priors import LaplacePrior as LaplacePrior
 from plausible.learn.undirected.priors import PseudoData as PseudoData
 from plausible.learn.undirected.priors import WeightPrior as WeightPrior
+from plausible.learn.undirected.relational import RelationalFit as RelationalFit
+from plausible.learn.undirected.relational import learn_relational_markov as _learn_relational_markov
 from plausible.learn.undirected.sampled import SampledLikelihood as SampledLikelihood
 from plausible.learn.undirected.weight_draws import WeightDraws as WeightDraws
 from plausible.learn.undirected.weight_draws import WeightState as WeightState
@@ -38,3 +40,4 @@ from plausible.learn.undirected.weight_draws import sample_weights as sample_wei
 # What a stub imports under another name is not passed on; what it assigns is.
 crf = _learn_crf
 markov = _learn_markov
+relational_markov = _learn_relational_markov

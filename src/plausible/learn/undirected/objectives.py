@@ -37,7 +37,7 @@ from plausible.search.run import Run, Stops
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """θ·s + Σ_k c_k A_k(log φ(θ)), a total over rows; made by the `on` of an `ObjectiveMethod`."""
+    """θ·s + Σ_k c_k A_k(log φ(θ)) and a constant, a total over rows; made by the `on` of an `ObjectiveMethod`."""
 
     design: Design
     linear: Floats  # s, of each weight
@@ -46,6 +46,7 @@ class Objective:
     #: Whether it is what it is called: the likelihood itself, a bound on it, an approximation of it, or a function of
     #: its own, such as the pseudolikelihood, computed exactly.
     is_own: bool = False
+    constant: float = field(default=0.0, kw_only=True)  # what is added that hangs on no weight
 
     #: Whether weights of features that are never on, or always, are put to their limits before the climb.
     has_limits = True
@@ -62,7 +63,7 @@ class Objective:
         climb goes there.
         """
         logs = self.design.logs(weights)
-        value, gradient = float(self.linear @ weights), self.linear.copy()
+        value, gradient = self.constant + float(self.linear @ weights), self.linear.copy()
         for factor, part in self.parts:
             found, entries = part.at(logs)
             value += factor * found

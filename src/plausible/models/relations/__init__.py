@@ -1,0 +1,1 @@
+"""Relations: schemas of several tables, models over them, and formulas."""
