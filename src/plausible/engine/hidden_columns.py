@@ -7,6 +7,7 @@ states, are one product of matrices, and the beliefs summed over rows are anothe
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,7 +35,7 @@ def hidden_columns(program: Program, rows: Codes, target: int | None) -> Ints | 
     is_hidden = (rows[0] < 0) & (program.sizes > 1)
     hidden = np.flatnonzero(is_hidden)
     is_alike = bool((((rows < 0) & (program.sizes > 1)) == is_hidden).all())
-    is_few = float(np.prod(program.sizes[hidden], dtype=float)) <= _MOST_STATES
+    is_few = hidden.size < _MOST_STATES and math.prod(program.sizes[hidden].tolist()) <= _MOST_STATES
     has_target = target is None or is_hidden[target]
     return hidden if len(hidden) and is_alike and is_few and has_target else None
 

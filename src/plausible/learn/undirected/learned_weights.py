@@ -14,6 +14,7 @@ from plausible.errors import counted
 from plausible.learn.undirected.duality import duality_gap
 from plausible.learn.undirected.objectives import Objective, SteeredObjective
 from plausible.learn.undirected.other_steps import information_matrix, quotient_inverse
+from plausible.learn.undirected.partition import is_of_moderate_size
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.recession import Recession
 from plausible.learn.undirected.sample import Sample
@@ -145,6 +146,7 @@ class LearnedWeights(HasRun):
     def _weight_table(self) -> TextTable:
         names = sorted(self.weights, key=lambda name: -abs(self.weights[name]))[:_MOST_SHOWN]
         has_errors = len(self.weights) ** 2 <= _SMALL_MATRIX and not isinstance(self._climb.objective, SteeredObjective)
+        has_errors = has_errors and is_of_moderate_size(self._data.design)
         errors = self.standard_errors() if has_errors else {}
         header = ("weight", "value", "standard error") if errors else ("weight", "value")
         rows = [(name, f"{self.weights[name]:.4g}", *([f"{errors[name]:.3g}"] if errors else [])) for name in names]

@@ -30,6 +30,8 @@ Kind: TypeAlias = Literal["exact", "upper bound", "lower bound", "approximation"
 _NOTHING = Evidence({}, {}, {})
 #: Beliefs over scopes are read from cliques up to this size by one sparse product, from larger ones by sums.
 _SMALL_CLIQUE = 4096
+#: Of more entries times variables no covariance is told unasked.
+_MANY_CELLS = 20_000_000
 #: Exponentials of less than this lose digits, and of less than -745 are zero.
 _LEAST_LOG = math.log(np.finfo(float).tiny)
 
@@ -400,6 +402,11 @@ def _reader(design: Design, program: Program) -> tuple[csr_array, dict[int, dict
     where = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
     which = np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)
     return csr_array((np.ones(where.size), (where, which)), shape=(design.num_entries, program.num_entries)), large
+
+
+def is_of_moderate_size(design: Design) -> bool:
+    """Whether a covariance, an inference for each entry, is soon told, so that it may be told unasked."""
+    return design.num_entries * len(design.variables) <= _MANY_CELLS
 
 
 def _clamped(design: Design) -> Codes:

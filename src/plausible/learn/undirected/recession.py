@@ -17,7 +17,7 @@ from plausible.learn.undirected.closed_forms import has_free_tables, junction_tr
 from plausible.learn.undirected.design import Design
 from plausible.learn.undirected.local_partitions import LocalPartitions
 from plausible.learn.undirected.objectives import Objective
-from plausible.learn.undirected.partition import TreePartition
+from plausible.learn.undirected.partition import TreePartition, is_of_moderate_size
 from plausible.learn.undirected.penalized import Climb
 from plausible.learn.undirected.sample import Sample
 
@@ -83,7 +83,7 @@ class Recession:
             return None
         if has_free_tables(design) and junction_tree(design.scopes) is not None:
             return Direction(none, True)
-        if is_free.sum() > _MANY_WEIGHTS:
+        if is_free.sum() > _MANY_WEIGHTS or not is_of_moderate_size(design):
             return Direction(none, False)
         if isinstance(part, LocalPartitions):
             return _of_neighbours(design, part, is_free)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
+from typing import Any
 
 from plausible.base.frozen import Frozen
 from plausible.errors import InvalidArgument
@@ -50,8 +51,8 @@ class Formula(Frozen):
     _has_name: bool
 
     def __init__(self, text: str, weight: float = 0.0, name: str | None = None) -> None:
-        number: object = weight
-        if not isinstance(number, Real) or isinstance(number, bool) or math.isnan(weight):
+        number: Any = weight
+        if isinstance(number, bool) or not isinstance(number, Real) or math.isnan(number):
             raise InvalidArgument(f"weight={weight!r} must be a number: inf for a formula that always holds.")
         if name is not None and not (isinstance(name, str) and name):
             raise InvalidArgument(f"name={name!r} must be text: it is what the weight is called.")
