@@ -1,6 +1,5 @@
 """Learning the weights of formulas: worked numbers, and enumeration of all worlds."""
 
-import itertools
 import math
 
 import numpy as np
@@ -86,7 +85,9 @@ def test_study_pairs_share_one_weight():
     fit = pb.learn.relational_markov(model, {"student": sorted(grades)}, world, tolerance=1e-9, **given)
     assert fit.weights["alike"] == pytest.approx(math.log(2 * 0.7 / 0.3), abs=1e-7)
     assert fit.log_likelihood == pytest.approx(7 * math.log(0.7 / 3) + 3 * math.log(0.3 / 6))
-    assert fit.model.weights == fit.weights and fit.converged and fit.kind == "exact"
+    assert fit.model.weights == fit.weights
+    assert fit.converged
+    assert fit.kind == "exact"
     value, gradient = fit._climb.objective.at(np.array([0.4]))
     e = math.exp(0.4)
     assert value == pytest.approx(7 * 0.4 - 10 * math.log(3 * e + 6))
@@ -151,9 +152,7 @@ def test_worlds_may_have_constants_of_their_own():
     options = {"given": ["Pair"], "closed": ["Pair", "High"], "prior": pb.GaussianPrior(1.0), "tolerance": 1e-10}
     apart = pb.learn.relational_markov(model, classes, worlds, **options)
     whole = {"Pair": worlds[0]["Pair"] + worlds[1]["Pair"], "High": ["a1", "a2", "b2"]}
-    together = pb.learn.relational_markov(
-        model, {"student": [*"ab", "a1", "a2", "b1", "b2", "b3"][2:]}, whole, **options
-    )
+    together = pb.learn.relational_markov(model, {"student": ["a1", "a2", "b1", "b2", "b3"]}, whole, **options)
     assert apart.weights == pytest.approx(together.weights, abs=1e-7)
     assert apart.log_likelihood == pytest.approx(together.log_likelihood)
     assert [*together._data.design.variables][:2] == ["High(a1)", "High(a2)"]
@@ -179,8 +178,10 @@ def test_hidden_atoms_are_summed_out():
         lambda w: w @ w / 2 - log_likelihood(names, w, WORLD, (), hidden), np.zeros(2), options={"gtol": 1e-9}
     )
     assert list(fit.weights.values()) == pytest.approx(best.x, abs=1e-5)
-    refuses(pb.errors.NotSupported, "pseudolikelihood is not defined", pb.learn.relational_markov, model_of(names), PEOPLE,
-            world, hidden=["Smokes", "Friends"], objective="pseudolikelihood")  # fmt: skip
+    with pytest.raises(pb.errors.NotSupported, match="pseudolikelihood is not defined"):
+        pb.learn.relational_markov(
+            model_of(names), PEOPLE, world, hidden=["Smokes", "Friends"], objective="pseudolikelihood"
+        )
 
 
 def test_the_pseudolikelihood_is_each_atom_given_all_others():
@@ -205,7 +206,8 @@ def test_weights_that_are_fixed_stay_and_count(objective):
     prior = {"rate": pb.GaussianPrior(1.0), "influence": pb.GaussianPrior(1.0)}
     options = {"objective": objective, "tolerance": 1e-9}
     fit = pb.learn.relational_markov(model, PEOPLE, told(WORLD), fixed=["friends"], prior=prior, **options)
-    assert fit.model.weights["friends"] == 0.9 and list(fit.weights) == ["rate", "influence"]
+    assert fit.model.weights["friends"] == 0.9
+    assert list(fit.weights) == ["rate", "influence"]
     free = pb.learn.relational_markov(model, PEOPLE, told(WORLD), prior=pb.GaussianPrior(1.0), **options)
     point = np.array([*fit.weights.values(), 0.9])
     value, gradient = free._climb.objective.at(point)
@@ -219,7 +221,8 @@ def test_formulas_that_always_hold_get_infinite_weights():
     """The limit of the likelihood; a prior gives finite ones, and formulas of infinite weight are kept."""
     world = told({**WORLD, ("Friends", ("ann", "bob")): False})
     fit = pb.learn.relational_markov(model_of(["influence"]), PEOPLE, world)
-    assert fit.weights == {"influence": math.inf} == fit.infinite and fit.model.formulas[0].is_hard
+    assert fit.weights == {"influence": math.inf} == fit.infinite
+    assert fit.model.formulas[0].is_hard
     assert fit.log_likelihood == pytest.approx(
         -math.log(sum(oracle.num_true(TREES["influence"], one) == 4 for one in ALL_WORLDS))
     )
@@ -251,7 +254,8 @@ def test_more_worlds_recover_the_weights_that_made_them():
     for objective in ("likelihood", "pseudolikelihood"):
         fit = pb.learn.relational_markov(model_of(), people, worlds, objective=objective)
         for name, error in fit.standard_errors().items():
-            assert 0 < error < 0.5 and abs(fit.weights[name] - true[name]) < 4 * error
+            assert 0 < error < 0.5
+            assert abs(fit.weights[name] - true[name]) < 4 * error
 
 
 def test_the_pseudolikelihood_of_many_groundings_needs_no_inference():
@@ -265,7 +269,8 @@ def test_the_pseudolikelihood_of_many_groundings_needs_no_inference():
         model_of(["rate", "influence"]), {"person": people}, world, prior=pb.GaussianPrior(1.0),
         budget=pb.Budget(seconds=0.01), **closed,
     )  # fmt: skip
-    assert fit.converged and math.isnan(fit.log_likelihood)
+    assert fit.converged
+    assert math.isnan(fit.log_likelihood)
 
 
 @pytest.mark.parametrize(
@@ -303,8 +308,9 @@ def test_a_formula_that_nothing_tells_of_is_warned_of():
 
 
 def test_a_climb_goes_on_from_where_it_was():
-    """`resume=` takes the run of an earlier fit; a pair of itertools.product stays what it was."""
+    """`resume=` takes the run of an earlier fit."""
     begun = pb.learn.relational_markov(model_of(), PEOPLE, told(WORLD), prior=pb.GaussianPrior(1.0), max_steps=1)
     ended = pb.learn.relational_markov(model_of(), PEOPLE, told(WORLD), prior=pb.GaussianPrior(1.0), resume=begun.run)
-    assert not begun.converged and ended.converged and ended.objective > begun.objective
-    assert len(list(itertools.islice(ended.weights, 3))) == 3
+    assert not begun.converged
+    assert ended.converged
+    assert ended.objective > begun.objective

@@ -85,7 +85,8 @@ def test_each_pair_of_a_student_and_a_professor_is_a_clause():
     )
     constants = {"student": ["s1", "s2", "s3"], "professor": ["p1", "p2", "p3"]}
     net = model.ground(constants)
-    assert len(net.factors) == 9 and len(net.variables) == 15
+    assert len(net.factors) == 9
+    assert len(net.variables) == 15
     scopes = {frozenset(factor.names) for factor in net.factors}
     assert scopes == {
         frozenset({f"Famous({p})", f"StudentOf({s}, {p})", f"Successful({s})"})
@@ -187,7 +188,8 @@ def test_a_formula_that_is_certain_is_told(text, what):
     model = pb.RelationalMarkovNetwork([pb.Formula(text, 2.0)], {"Smokes": ["person"]})
     with pytest.warns(pb.PlausibleWarning, match=f"is {what} in every world"):
         net = model.ground({"person": ["ann", "bob"]})
-    assert net.factors == () and list(net.variables) == ["Smokes(ann)", "Smokes(bob)"]
+    assert net.factors == ()
+    assert list(net.variables) == ["Smokes(ann)", "Smokes(bob)"]
 
 
 @pytest.mark.parametrize(
@@ -278,7 +280,8 @@ def test_many_groundings_of_which_few_are_left_are_told_by_number():
     assert [(one.groundings, one.true, one.false, one.open) for one in features.counts] == [
         (10**6, 10**6 - 999, 0, 999)
     ]
-    assert features.num_factors == 999 and features.to_frame()["open"].tolist() == [999]
+    assert features.num_factors == 999
+    assert features.to_frame()["open"].tolist() == [999]
     assert "1,000,000 | 999,001 |     0 |  999" in str(features)
     assert features.network().query("Smokes(q1)", evidence={"Smokes(q0)": True, "Smokes(q2)": False})[True] == (
         pytest.approx(0.5)

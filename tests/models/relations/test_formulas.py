@@ -114,7 +114,8 @@ def test_models_are_values():
     """Equal by content, edited by making new ones."""
     model = pb.RelationalMarkovNetwork([pb.Formula("Smokes(x)", 1.0, name="rate")], SMOKERS)
     assert model == pb.RelationalMarkovNetwork([pb.Formula("Smokes(x)", 1.0, name="rate")], SMOKERS)
-    assert hash(model) == hash(model.with_weights({})) and model.with_weights({"rate": 2.0}).weights == {"rate": 2.0}
+    assert hash(model) == hash(model.with_weights({}))
+    assert model.with_weights({"rate": 2.0}).weights == {"rate": 2.0}
     assert str(model).splitlines()[0] == "Smokes(person); Friends(person, person); Topic(paper) = AI | DB"
     refuses(pb.errors.UnknownVariable, "Did you mean 'rate'", model.with_weights, {"rates": 1.0})
     refuses(pb.errors.InvalidModel, "called 'Smokes\\(x\\)'", pb.RelationalMarkovNetwork, ["Smokes(x)"] * 2, SMOKERS)
