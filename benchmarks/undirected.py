@@ -189,7 +189,7 @@ def _fields() -> list[list[object]]:
     engines = {
         "LoopyBP": pb.inference.LoopyBP(),
         "TreeReweightedBP": pb.inference.TreeReweightedBP(),
-        "TreeReweightedBP, residual": pb.inference.TreeReweightedBP(schedule="residual"),
+        "TreeReweightedBP, sequential": pb.inference.TreeReweightedBP(schedule="sequential"),
     }
     for title, engine in engines.items():
         fit = pb.learn.crf(features, data, targets=targets, engine=engine, max_steps=0)

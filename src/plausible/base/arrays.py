@@ -1,4 +1,4 @@
-"""Kinds of arrays, where stretches of them begin, and orders by numbers in which ties keep their order."""
+"""Kinds of arrays, where stretches of them begin, products, and orders by numbers in which ties keep their order."""
 
 from __future__ import annotations
 
@@ -30,6 +30,16 @@ def starts_of(lengths: Iterable[int]) -> Ints:
     starts = np.zeros(len(listed) + 1, dtype=np.int64)
     np.cumsum(listed, out=starts[1:])
     return starts
+
+
+def inner(left: Floats, right: Floats) -> float:
+    """Σ left_i right_i of two vectors, on one core: libraries wake all of them for long ones, which is slower where
+    these are busy.
+
+    >>> inner(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    return float(np.einsum("i,i->", left, right))
 
 
 Item = TypeVar("Item")

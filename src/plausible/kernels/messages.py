@@ -346,8 +346,11 @@ def _winner(winners: Ints, urgencies: Floats, node: int) -> int:
 
 @kernel
 def _play(winners: Ints, urgencies: Floats, number: int) -> None:
-    """Play the matches of one variable again."""
+    """Play the matches of one variable again, up to one that another one wins as before."""
     node = (urgencies.size + number) // 2
     while node >= 1:
+        before = winners[node]
         winners[node] = _winner(winners, urgencies, node)
+        if winners[node] == before != number:
+            break
         node //= 2

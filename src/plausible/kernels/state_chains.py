@@ -15,7 +15,6 @@ import numpy as np
 from plausible.base.arrays import Codes, Flags, Floats
 from plausible.kernels.few_states import FEW, FewStates, few_backward, few_forward, few_states
 from plausible.kernels.jit import inlined_kernel, kernel, twin_of
-from plausible.kernels.label_chains import log_sum
 from plausible.kernels.state_records import (
     LARGEST_GROWTH,
     SURE,
@@ -26,6 +25,7 @@ from plausible.kernels.state_records import (
     StateChains,
     is_thin,
 )
+from plausible.kernels.vectors import log_sum
 
 #: Logarithms of likelihoods below this one, beside the largest of their row, are raised to it.
 LEAST_LOG = -667.0

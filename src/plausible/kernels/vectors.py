@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from plausible.base.arrays import Floats
@@ -53,6 +55,15 @@ def _smallest_log(values: Floats) -> float:
 def largest_log(values: Floats) -> float:
     """The logarithm of the largest number, at least zero."""
     return float(np.log(max(1.0, largest_of(values))))
+
+
+@kernel
+def log_sum(logs: Floats) -> float:
+    """log Σ exp(x)."""
+    top: float = logs.max()
+    if top == -math.inf:
+        return top
+    return top + math.log(float(np.exp(logs - top).sum()))
 
 
 @kernel

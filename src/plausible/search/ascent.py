@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from plausible.base import Floats, score_noise
+from plausible.base import Floats, inner, score_noise
 from plausible.errors import InvalidArgument, suggestion
 
 #: A function to climb: the value and the gradient at a point.
@@ -99,10 +100,10 @@ class ConjugateGradient(Ascent):
 
     def direction(self, state: AscentState) -> Floats:
         """The gradient, and what is kept of the last direction."""
-        size = float(state.previous_gradient @ state.previous_gradient)
+        size = inner(state.previous_gradient, state.previous_gradient)
         if not size:
             return state.gradient
-        kept = max(float(state.gradient @ (state.gradient - state.previous_gradient)) / size, 0.0)
+        kept = max(inner(state.gradient, state.gradient - state.previous_gradient) / size, 0.0)
         return np.asarray(state.gradient + kept * state.direction)
 
 
@@ -156,17 +157,21 @@ class OrthantWise(Ascent):
         return np.where(ahead * state.gradient > 0, ahead, 0.0)
 
 
+def _length(vector: Floats) -> float:
+    return math.sqrt(inner(vector, vector))
+
+
 def _newton_direction(state: AscentState) -> Floats:
     """The two loops of L-BFGS."""
     ahead, shares, scratch = state.gradient.copy(), [], np.empty(state.gradient.shape)
     for moved, turned, product in reversed(state.pairs):
-        shares.append(float(moved @ ahead) / product)
+        shares.append(inner(moved, ahead) / product)
         ahead -= np.multiply(turned, shares[-1], out=scratch)
     if state.pairs:
         moved, turned, product = state.pairs[-1]
-        ahead *= product / float(turned @ turned)
+        ahead *= product / inner(turned, turned)
     for (moved, turned, product), share in zip(state.pairs, reversed(shares), strict=True):
-        ahead += np.multiply(moved, share - float(turned @ ahead) / product, out=scratch)
+        ahead += np.multiply(moved, share - inner(turned, ahead) / product, out=scratch)
     return ahead
 
 
@@ -191,10 +196,9 @@ def read_ascent(method: AscentLike) -> Ascent:
 
 def init_ascent(climbed: Climbed, point: Floats, sharp_part: SharpPart | None = None) -> AscentState:
     """The state before the first step; a sharp part is that of the method."""
-    value, gradient, smooth = _whole(climbed, point, sharp_part)
+    value, gradient, smooth = _whole(_Reached(point, *climbed(point)), sharp_part)
     # As if the last step had won half the slope: the first one is then about as long as one.
-    with np.errstate(over="ignore"):
-        before = value - 0.5 * float(np.linalg.norm(gradient))
+    before = value - 0.5 * _length(gradient)
     nothing = np.zeros(point.shape)
     return AscentState(0, point, value, gradient, nothing, before, nothing, smooth)
 
@@ -207,111 +211,127 @@ def ascent_step(climbed: Climbed, state: AscentState, method: Ascent) -> AscentS
     value rises enough.
     """
     direction = method.direction(state)
-    if not float(direction @ state.gradient) > 0:
+    if not inner(direction, state.gradient) > 0:
         direction = state.gradient
         state = state._replace(pairs=())
     if method.fixed_step is not None:
-        return _moved(climbed, state, method, direction, state.point + method.fixed_step * direction)
-    seen = _Remembered(climbed)
-    sharp_part = method.sharp_part
-    if sharp_part is None:
-        point = _searched(seen, state, method.flatness, direction)
+        return _moved(state, method, direction, _Line(climbed, state, direction).at(method.fixed_step))
+    if method.sharp_part is None:
+        reached = _searched(_Line(climbed, state, direction), state, method.flatness)
     else:
-        point = _searched_orthant(seen, state, sharp_part, direction)
-    if point is None:
+        reached = _searched_orthant(climbed, state, method.sharp_part, direction)
+    if reached is None:
         is_steepest = np.array_equal(direction, state.gradient)
         return state._replace(is_stuck=is_steepest, pairs=(), previous_gradient=np.zeros(state.point.shape))
-    return _moved(seen, state, method, direction, point)
+    return _moved(state, method, direction, reached)
 
 
-def _whole(climbed: Climbed, point: Floats, sharp_part: SharpPart | None) -> tuple[float, Floats, Floats]:
+class _Reached(NamedTuple):
+    """A point, and the value and the gradient of what is climbed there."""
+
+    point: Floats
+    value: float
+    gradient: Floats
+
+
+def _whole(reached: _Reached, sharp_part: SharpPart | None) -> tuple[float, Floats, Floats]:
     """Value and steepest direction of the whole, and the gradient of the smooth part."""
-    value, gradient = climbed(point)
+    point, value, gradient = reached
     if sharp_part is None:
         return value, gradient, gradient
     return value + sharp_part.sharp(point), sharp_part.steepest(point, gradient), gradient
 
 
-def _moved(climbed: Climbed, state: AscentState, method: Ascent, direction: Floats, point: Floats) -> AscentState:
-    value, gradient, smooth = _whole(climbed, point, method.sharp_part)
-    pairs, moved, turned = state.pairs, point - state.point, state.smooth_gradient - smooth
-    product = float(moved @ turned) if method.memory else 0.0
-    if product > 1e-12 * float(moved @ moved):  # else no curvature is seen
+def _moved(state: AscentState, method: Ascent, direction: Floats, reached: _Reached) -> AscentState:
+    value, gradient, smooth = _whole(reached, method.sharp_part)
+    pairs, moved, turned = state.pairs, reached.point - state.point, state.smooth_gradient - smooth
+    product = inner(moved, turned) if method.memory else 0.0
+    if product > 1e-12 * inner(moved, moved):  # else no curvature is seen
         pairs = (*pairs, (moved, turned, product))[-method.memory :]
     kept = (direction, state.value, state.gradient)
-    return AscentState(state.num_steps + 1, point, value, gradient, *kept, smooth, pairs, not np.isfinite(value))
+    return AscentState(
+        state.num_steps + 1, reached.point, value, gradient, *kept, smooth, pairs, not np.isfinite(value)
+    )
 
 
-class _Remembered:
-    """A function that is not computed twice in a row at one point: searches ask for value and gradient apart."""
+class _Line:
+    """A function along a direction; the latest point is remembered, as searches ask for value and slope apart."""
 
-    def __init__(self, climbed: Climbed) -> None:
-        self._climbed = climbed
-        self._last: tuple[Floats, tuple[float, Floats]] | None = None
+    def __init__(self, climbed: Climbed, state: AscentState, direction: Floats) -> None:
+        self._climbed, self._start, self._direction = climbed, state.point, direction
+        self._latest: tuple[float, _Reached] | None = None
+        self.first_slope = inner(state.gradient, direction)
 
-    def __call__(self, point: Floats) -> tuple[float, Floats]:
-        if self._last is None or not np.array_equal(self._last[0], point):
-            self._last = (point.copy(), self._climbed(point))
-        return self._last[1]
+    def at(self, length: float) -> _Reached:
+        """So many times the direction away."""
+        if self._latest is None or self._latest[0] != length:
+            point = length * self._direction
+            point += self._start
+            self._latest = length, _Reached(point, *self._climbed(point))
+        return self._latest[1]
+
+    def slope(self, length: float) -> float:
+        """Of the function there."""
+        return inner(self.at(length).gradient, self._direction)
 
 
-def _searched(climbed: Climbed, state: AscentState, flatness: float, direction: Floats) -> Floats | None:
-    """The point that a search along the direction ends at."""
-    if state.pairs and _is_flat(climbed, state, flatness, direction):
-        return state.point + direction
-    length = _wolfe(climbed, state, direction, flatness) or _halved(climbed, state, direction)
-    return None if length is None else state.point + length * direction
+def _searched(line: _Line, state: AscentState, flatness: float) -> _Reached | None:
+    """Where a search along a line ends."""
+    if state.pairs and _is_flat(line, state, flatness):
+        return line.at(1.0)
+    length = _wolfe(line, state, flatness) or _halved(line, state)
+    return None if length is None else line.at(length)
 
 
-def _is_flat(climbed: Climbed, state: AscentState, flatness: float, direction: Floats) -> bool:
+def _is_flat(line: _Line, state: AscentState, flatness: float) -> bool:
     """Whether a direction promises no more than noise, and its end is nearer to the top by what slopes tell.
 
     The slope along the direction is flatter there, and the gradient smaller (Hager & Zhang 2005).
     """
-    promised, noise = float(state.gradient @ direction), score_noise(state.value)
-    if promised > noise:
+    noise = score_noise(state.value)
+    if line.first_slope > noise or not abs(line.at(1.0).value - state.value) <= noise:
         return False
-    value, gradient = climbed(state.point + direction)
-    if not abs(value - state.value) <= noise:
-        return False
-    is_along = abs(float(gradient @ direction)) <= flatness * promised
-    return is_along and float(np.linalg.norm(gradient)) < float(np.linalg.norm(state.gradient))
+    is_along = abs(line.slope(1.0)) <= flatness * line.first_slope
+    return is_along and _length(line.at(1.0).gradient) < _length(state.gradient)
 
 
-def _searched_orthant(climbed: Climbed, state: AscentState, sharp_part: SharpPart, direction: Floats) -> Floats | None:
+def _searched_orthant(
+    climbed: Climbed, state: AscentState, sharp_part: SharpPart, direction: Floats
+) -> _Reached | None:
     """The first of 1, 1/2, 1/4, ... times the direction, cut off at the orthant, that wins enough of what the slope
     promises; without a memory the first step is about as long as one."""
     orthant = np.where(state.point != 0, state.point, state.gradient)
-    first = 1.0 if state.pairs else min(1.0, 1.0 / float(np.linalg.norm(direction)))
+    first = 1.0 if state.pairs else min(1.0, 1.0 / _length(direction))
     for power in range(60):
         point = state.point + first * 0.5**power * direction
         point[point * orthant <= 0] = 0.0
-        value = climbed(point)[0] + sharp_part.sharp(point)
-        if value > state.value and value - state.value >= 1e-4 * float(state.gradient @ (point - state.point)):
-            return point
+        reached = _Reached(point, *climbed(point))
+        won = reached.value + sharp_part.sharp(point) - state.value
+        if won > 0 and won >= 1e-4 * inner(state.gradient, point - state.point):
+            return reached
     return None
 
 
-def _wolfe(climbed: Climbed, state: AscentState, direction: Floats, flatness: float) -> float | None:
+def _wolfe(line: _Line, state: AscentState, flatness: float) -> float | None:
     """A length that meets the strong Wolfe conditions, by the search of SciPy."""
     from scipy.optimize import line_search
 
-    def depth(point: Floats) -> float:
-        return -climbed(point)[0]
+    def depth(length: Floats) -> float:
+        return -line.at(float(length[0])).value
 
-    def slope(point: Floats) -> Floats:
-        return -climbed(point)[1]
+    def slope(length: Floats) -> Floats:
+        return np.array([-line.slope(float(length[0]))])
 
-    before = -state.gradient, -state.value, -state.previous_value
+    before = np.array([-line.first_slope]), -state.value, -state.previous_value
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        length = line_search(depth, slope, state.point, direction, *before, c2=flatness)[0]
-    return None if length is None or not climbed(state.point + length * direction)[0] > state.value else float(length)
+        length = line_search(depth, slope, np.zeros(1), np.ones(1), *before, c2=flatness)[0]
+    return None if length is None or not line.at(float(length)).value > state.value else float(length)
 
 
-def _halved(climbed: Climbed, state: AscentState, direction: Floats) -> float | None:
+def _halved(line: _Line, state: AscentState) -> float | None:
     """The first of 1, 1/2, 1/4, ... at which the value is higher."""
     for power in range(40):
-        if climbed(state.point + 0.5**power * direction)[0] > state.value:
+        if line.at(0.5**power).value > state.value:
             return float(0.5**power)
     return None

@@ -15,6 +15,8 @@ from scipy.sparse import csr_matrix
 import plausible as pb
 from labelling_oracle import distribution, log_likelihood, score
 from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.kernels.label_chains import TokenFeatures
+from plausible.learn.labelling.chains import Chains, FeatureTable, token_scores
 from plausible.learn.labelling.labels import WeightLayout, read_labels, read_shares
 from plausible.learn.labelling.likelihood import ChainLikelihood, LabelledTokens, LocalLikelihood
 from plausible.learn.labelling.tokens import Vocabulary, read_tokens
@@ -235,6 +237,41 @@ def test_infinite_and_huge_weights_are_no_trouble(factor):
         crf.coefficients_[weights.index(f"{name}: f0")] = -np.inf
     with pytest.raises(ImpossibleEvidence, match="Sequence 1 has no possible labelling"):
         crf.predict([[{"f1": 1.0}], [{"f0": 1.0}]])
+
+
+def test_what_can_never_come_may_fit_best_for_long():
+    """Each label keeps to itself and the first token rules the second one out, though it scores e¹² times as much."""
+    scores = np.tile([0.0, 12.0, -3.0], (400, 1))
+    scores[0, 1:] = -np.inf
+    transitions = np.where(np.eye(3, dtype=bool), 0.5, -np.inf)
+    sums = Chains(np.array([0, 400]), scores, transitions).sums()
+    np.testing.assert_array_equal(sums.beliefs, np.tile([1.0, 0.0, 0.0], (400, 1)))
+    np.testing.assert_allclose(sums.pairs, np.diag([399.0, 0.0, 0.0]), atol=1e-9)
+    np.testing.assert_allclose(sums.log_totals, 399 * 0.5, rtol=1e-12)
+
+
+@pytest.mark.parametrize("num_labels", [1, 3, 9, 40])
+def test_scores_and_sums_of_features_are_matrix_products(num_labels):
+    """Features with weights for none, some and all of the labels, of which those with many lie with room for all."""
+    rng = np.random.default_rng(num_labels)
+    has_weight = rng.random((30, num_labels)) < np.linspace(0, 1, 30)[:, None]
+    values = rng.normal(size=(50, 30)) * (rng.random((50, 30)) < 0.3)
+    tokens, features = np.nonzero(values)
+    starts = np.searchsorted(tokens, np.arange(51)).astype(np.int64)
+    weight_starts = np.append(0, np.cumsum(has_weight.sum(axis=1))).astype(np.int64)
+    labels = np.nonzero(has_weight)[1].astype(np.int32)
+    rows = TokenFeatures(starts, features.astype(np.int32), values[tokens, features], weight_starts, labels)
+    table, weights, beliefs = (
+        FeatureTable.of(rows, num_labels),
+        rng.normal(size=len(labels)),
+        rng.random((50, num_labels)),
+    )
+    matrix = np.zeros(has_weight.shape)
+    matrix[has_weight] = weights
+    assert table.is_widened == (num_labels > 1)
+    np.testing.assert_allclose(table.scores(weights), values @ matrix, atol=1e-12)
+    np.testing.assert_array_equal(table.scores(weights), token_scores(rows, weights, num_labels, None))
+    np.testing.assert_allclose(table.sums(beliefs), (values.T @ beliefs)[has_weight], atol=1e-12)
 
 
 def test_answers_are_the_same_bits_for_any_number_of_threads():

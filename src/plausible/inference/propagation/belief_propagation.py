@@ -145,7 +145,9 @@ class TreeReweightedBP(ReweightedEngine, SumProductEngine):
     factors of any arity in place of spanning trees).
 
     Messages have converged when their logarithms change by no more than the `tolerance`. So many random sets of factors
-    are used (`num_trees`), and more are drawn if some factor is in none of them; other options are as for `LoopyBP`.
+    are used (`num_trees`), and more are drawn if some factor is in none of them; other options are as for `LoopyBP`,
+    but for the schedule: with cycles, "residual" takes a quarter to two thirds of the time of "sequential", and settles
+    where that goes round in circles.
 
     >>> import math
     >>> from plausible.factors import Factor
@@ -157,6 +159,8 @@ class TreeReweightedBP(ReweightedEngine, SumProductEngine):
     """
 
     _name: ClassVar[str] = "tree-reweighted belief propagation"
+
+    schedule: str = "residual"
 
     def estimate_from(self, problem: Problem, state: MessageState) -> Estimate:
         """The reweighted approximation of log Z, with the upper bound that the messages prove."""

@@ -14,7 +14,15 @@ import numpy as np
 from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.kernels.jit import steady
-from plausible.kernels.label_chains import TokenFeatures, best_chains, score_tokens, sum_chains, sum_features
+from plausible.kernels.label_chains import (
+    LabelChains,
+    TokenFeatures,
+    best_chains,
+    score_tokens,
+    sum_chains,
+    sum_features,
+)
+from plausible.kernels.state_chains import lift
 from plausible.learn.labelling.tokens import later_tokens
 
 Answer = TypeVar("Answer")
@@ -41,32 +49,65 @@ def in_parts(run: Callable[[int, int], Answer], starts: Ints, threads: int | Non
             return list(pool.map(run, ends[:-1], ends[1:]))
 
 
+def token_scores(rows: TokenFeatures, weights: Floats, num_states: int, threads: int | None) -> Floats:
+    """Weights times features, of each token and state."""
+    scores = np.empty((len(rows.starts) - 1, num_states))
+    in_parts(lambda first, last: score_tokens(rows, weights, first, last, scores), rows.starts, threads)
+    return scores
+
+
 class FeatureTable(NamedTuple):
-    """The features of tokens, token by token and feature by feature, with the weights that each has."""
+    """The features of tokens, token by token and feature by feature, with the weights that each has.
+
+    Features that have weights for many of the states have some for all of them here: many are added at once where
+    none is missing.
+    """
 
     rows: TokenFeatures
     columns: TokenFeatures
+    num_states: int
+    places: Ints  # where the weights that there are lie among these
 
     @classmethod
-    def of(cls, rows: TokenFeatures) -> FeatureTable:
+    def of(cls, rows: TokenFeatures, num_states: int) -> FeatureTable:
         """Sort the entries by feature."""
+        rows, places = _widened(rows, num_states)
         num_features, num_tokens = len(rows.weight_starts) - 1, len(rows.starts) - 1
         order = np.argsort(rows.features, kind="stable")
         starts = np.searchsorted(rows.features[order], np.arange(num_features + 1)).astype(np.int64)
         tokens = np.repeat(np.arange(num_tokens, dtype=np.int32), np.diff(rows.starts))[order]
-        return cls(rows, TokenFeatures(starts, tokens, rows.values[order], rows.weight_starts, rows.labels))
+        columns = rows._replace(starts=starts, features=tokens, values=rows.values[order])
+        return cls(rows, columns, num_states, places)
 
-    def scores(self, weights: Floats, num_states: int, threads: int | None = None) -> Floats:
+    @property
+    def is_widened(self) -> bool:
+        """Whether there are weights that a model does not have."""
+        return len(self.places) < len(self.rows.labels)
+
+    def scores(self, weights: Floats, threads: int | None = None) -> Floats:
         """Weights times features, of each token and state."""
-        scores = np.empty((len(self.rows.starts) - 1, num_states))
-        in_parts(lambda first, last: score_tokens(self.rows, weights, first, last, scores), self.rows.starts, threads)
-        return scores
+        if self.is_widened:
+            own, weights = weights[: len(self.places)], np.zeros(len(self.rows.labels))
+            weights[self.places] = own
+        return token_scores(self.rows, weights, self.num_states, threads)
 
     def sums(self, beliefs: Floats, threads: int | None = None) -> Floats:
         """The expected sum of each feature with each of its states."""
         sums, columns = np.empty(len(self.rows.labels)), self.columns
         in_parts(lambda first, last: sum_features(columns, beliefs, first, last, sums), columns.starts, threads)
-        return sums
+        return sums[self.places] if self.is_widened else sums
+
+
+def _widened(rows: TokenFeatures, num_states: int) -> tuple[TokenFeatures, Ints]:
+    """Weights of all states for features that have at least an eighth of them, and where those lie that there are."""
+    widths = np.diff(rows.weight_starts)
+    wider = np.where(widths * 8 >= num_states, num_states, widths)
+    starts = np.append(0, np.cumsum(wider)).astype(np.int64)
+    rank = np.arange(len(rows.labels)) - np.repeat(rows.weight_starts[:-1], widths)
+    places = np.repeat(starts[:-1], widths) + np.where(np.repeat(wider == num_states, widths), rows.labels, rank)
+    labels = (np.arange(starts[-1]) - np.repeat(starts[:-1], wider)).astype(np.int32)  # right where there are all
+    labels[places] = rows.labels
+    return rows._replace(weight_starts=starts, labels=labels), places
 
 
 class ChainSums(NamedTuple):
@@ -90,13 +131,16 @@ class Chains:
     def sums(self, shares: Floats | None = None, *, with_edges: bool = False) -> ChainSums:
         """Forward and backward messages of all sequences."""
         num_states, num_sequences = len(self.transitions), len(self.starts) - 1
-        beliefs, log_totals = self.scores.copy(), np.empty(num_sequences)
+        beliefs, log_totals, tops = self.scores.copy(), np.empty(num_sequences), np.empty(len(self.scores))
         edges = np.zeros((len(beliefs), num_states, num_states) if with_edges else (0, 0, 0))
         weights = np.ones(num_sequences) if shares is None else shares
+        chains = LabelChains(self.starts, weights, self.transitions, self.scores)
 
         def run(first: int, last: int) -> Floats:
-            pairs = np.zeros((num_states, num_states))
-            sum_chains(self.starts, first, last, self.transitions, weights, beliefs, log_totals, pairs, edges)
+            pairs, tokens = np.zeros((num_states, num_states)), slice(self.starts[first], self.starts[last])
+            lift(beliefs[tokens], tops[tokens])
+            np.exp(beliefs[tokens], out=beliefs[tokens])
+            sum_chains(chains, first, last, tops, beliefs, log_totals, pairs, edges)
             return pairs
 
         pairs = sum(in_parts(run, self.starts, self.threads), np.zeros((num_states, num_states)))

@@ -14,7 +14,7 @@ from plausible.base.options import Seed, check_count, check_flag, generator_of
 from plausible.errors import InvalidArgument, suggestion
 from plausible.kernels.jit import repeated
 from plausible.kernels.label_chains import TokenFeatures
-from plausible.learn.labelling.chains import Chains, FeatureTable
+from plausible.learn.labelling.chains import Chains, token_scores
 from plausible.learn.labelling.labeller import SequenceLabeller
 from plausible.learn.labelling.labels import Labels, WeightLayout
 from plausible.learn.labelling.likelihood import ChainLikelihood, LabelledTokens
@@ -153,7 +153,7 @@ class LogLinearLabeller(SequenceLabeller):
     def _scores(self, tokens: Tokens) -> Floats:
         layout = self.layout_
         rows = TokenFeatures(tokens.starts, tokens.features, tokens.values, layout.starts, layout.states)
-        return FeatureTable(rows, rows).scores(self.coefficients_, layout.num_states, self.threads)
+        return token_scores(rows, self.coefficients_, layout.num_states, self.threads)
 
     def _chains(self, tokens: Tokens) -> Chains:
         transitions = self.layout_.matrix(self.coefficients_)

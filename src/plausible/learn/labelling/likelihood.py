@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.base.arrays import Codes, Flags, Floats, Ints, inner
 from plausible.errors import InvalidArgument
 from plausible.kernels.label_chains import TokenFeatures
 from plausible.learn.labelling.chains import Chains, FeatureTable
@@ -23,6 +23,7 @@ class LabelledTokens:
     labels: Labels  # of hidden states
     shares: Floats  # how often each sequence counts
     layout: WeightLayout
+    rows: TokenFeatures
     table: FeatureTable
     threads: int | None = None
 
@@ -32,7 +33,7 @@ class LabelledTokens:
     ) -> LabelledTokens:
         """Lay the features out."""
         rows = TokenFeatures(tokens.starts, tokens.features, tokens.values, layout.starts, layout.states)
-        return cls(tokens, labels, shares, layout, FeatureTable.of(rows), threads)
+        return cls(tokens, labels, shares, layout, rows, FeatureTable.of(rows, layout.num_states), threads)
 
     @property
     def num_tokens(self) -> float:
@@ -58,7 +59,7 @@ class LabelledTokens:
 
     def chains(self, weights: Floats) -> Chains:
         """The chains that weights make."""
-        scores = self.table.scores(weights, self.layout.num_states, self.threads)
+        scores = self.table.scores(weights, self.threads)
         return Chains(self.starts, scores, self.layout.matrix(weights), self.threads)
 
     def expected(self, beliefs: Floats, pairs: Floats) -> Floats:
@@ -119,8 +120,9 @@ class ChainLikelihood(LabelLikelihood):
         data, chains = self.data, self.data.chains(weights)
         free = chains.sums(data.shares)
         if self._observed is not None:
-            value = float(weights @ self._observed - data.shares @ free.log_totals)
-            return value, self._observed - data.expected(free.beliefs, free.pairs)
+            gradient = data.expected(free.beliefs, free.pairs)
+            np.subtract(self._observed, gradient, out=gradient)
+            return inner(weights, self._observed) - inner(data.shares, free.log_totals), gradient
         told = chains.within(data.allowed).sums(data.shares)
         self._refuse_impossible(told.log_totals)
         value = float(data.shares @ (told.log_totals - free.log_totals))

@@ -106,7 +106,7 @@ def average_perceptron(
         steps = Steps(data.starts, order, data.shares, data.labels.codes)
         clock = state.num_steps * len(order)
         own, own_sums = weights[:size].copy(), sums[:size].copy()
-        num_wrong = perceptron_epoch(data.table.rows, steps, own, transitions, own_sums, pair_sums, is_weight, clock)
+        num_wrong = perceptron_epoch(data.rows, steps, own, transitions, own_sums, pair_sums, is_weight, clock)
         joined = layout.joined(own, transitions), layout.joined(own_sums, pair_sums)
         return EpochState(state.num_steps + 1, joined[0], -float(num_wrong), joined[1], num_wrong)
 
@@ -173,7 +173,7 @@ def _gradient_epochs(data: LabelledTokens, precision: float) -> Callable[[Floats
         own, transitions = weights[:size].copy(), layout.matrix(weights)
         steps = Steps(data.starts, order, data.shares, data.labels.codes)
         per_sequence = precision / max(data.tokens.num_sequences, 1)
-        scale = gradient_epoch(data.table.rows, steps, own, transitions, is_weight, rates, per_sequence, 1.0)
+        scale = gradient_epoch(data.rows, steps, own, transitions, is_weight, rates, per_sequence, 1.0)
         return layout.joined(own, transitions) * scale
 
     return epoch

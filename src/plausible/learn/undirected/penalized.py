@@ -53,8 +53,9 @@ class Climb(Generic[ObjectiveT]):
     def smooth(self, weights: Floats) -> tuple[float, Floats]:
         """All but the part of the prior that has kinks, and its gradient."""
         value, gradient = self.objective.at(weights)
-        more, steeper = self.penalty.smooth(weights)
-        return value + more, gradient + steeper
+        more, whole = self.penalty.smooth(weights)
+        whole += gradient
+        return value + more, whole
 
     def init(self, weights: Floats) -> AscentState:
         """The state before the first step."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.arrays import Flags, Floats, Ints, inner
 from plausible.base.options import check_flag, check_number
 from plausible.errors import InvalidArgument, suggestion
 
@@ -223,8 +223,8 @@ class Penalty:
     def smooth(self, weights: Floats) -> tuple[float, Floats]:
         """The part that has a gradient, and that gradient."""
         if not self.tails.any():
-            pull = self.precisions * weights
-            return -0.5 * float(pull @ weights), -pull
+            pull = -self.precisions * weights
+            return 0.5 * inner(pull, weights), pull
         sizes = np.abs(weights)
         log_cosh = sizes + np.log1p(np.exp(-2 * sizes)) - math.log(2)
         value = -0.5 * float(self.precisions @ weights**2) - float(self.tails @ log_cosh)
@@ -232,8 +232,11 @@ class Penalty:
 
     def sharp(self, weights: Floats) -> float:
         """The part that has a kink where weights are zero."""
+        own = -inner(self.rates, np.abs(weights))
+        if not self.group_rates.any():
+            return own
         norms = np.sqrt(np.bincount(self.groups, weights**2, minlength=self.group_rates.size))
-        return -float(self.rates @ np.abs(weights)) - float(self.group_rates @ norms)
+        return own - float(self.group_rates @ norms)
 
     def curvature(self, weights: Floats) -> Floats:
         """Minus the second derivatives of the smooth part, weight by weight."""
