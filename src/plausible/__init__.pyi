@@ -83,6 +83,8 @@ from plausible.models import HiddenMarkovModel as HiddenMarkovModel
 from plausible.models import LinearDynamicalSystem as LinearDynamicalSystem
 from plausible.models import MarkovNetwork as MarkovNetwork
 from plausible.models import RelationalMarkovNetwork as RelationalMarkovNetwork
+from plausible.models import RelationalModel as RelationalModel
+from plausible.models import Schema as Schema
 from plausible.utilities import Utility as Utility
 from plausible.variables import Assignment as Assignment
 from plausible.variables import Variable as Variable

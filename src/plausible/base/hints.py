@@ -24,6 +24,7 @@ __all__ = [
     "MARKOV_HINTS",
     "NETWORK_HINTS",
     "PACKAGE_HINTS",
+    "RELATIONAL_HINTS",
     "RESULT_HINTS",
     "SEQUENCE_HINTS",
     "UNROLLED_HINTS",
@@ -301,6 +302,20 @@ SEQUENCE_HINTS = _page(
 UNROLLED_HINTS = _page(
     SEQUENCE_HINTS,
     {_QUERIES: f"{_HIDDEN}, or a network over so many steps: model.unroll(5).query(names, evidence={{name: state}})."},
+)
+
+RELATIONAL_HINTS = _page(
+    {
+        "fit train estimate learn": "Use pb.learn.relational(schema, tables), which gives a fit with its .model.",
+        "posterior infer inference": "Use model.query(names, tables=tables) or model.predict_proba(tables, attribute).",
+        "score loglike": "Use model.log_likelihood(tables).",
+        "unroll to_bayesian_network instantiate": "Use model.ground(tables), an ordinary BayesianNetwork.",
+        "simulate generate rvs": "Use model.sample(tables, seed=0), which gives tables.",
+        "add_cpds add_cpd": f"{_NEW_MODEL} model.with_cpd(cpd) gives a new one.",
+        "save write to_file": "Use pb.save(model, 'model.json').",
+        "load read_file": "Use pb.load('model.json').",
+        "copy clone": _NO_COPY,
+    },
 )
 
 DYNAMIC_HINTS = _page(

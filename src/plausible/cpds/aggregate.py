@@ -97,7 +97,7 @@ class AggregateCPD(CPD):
     [('grade1', 'fails≤1'), ('fails≤1', 'grade3', 'fails')]
     """
 
-    __slots__ = ("_of", "_positions", "_summary", "_values", "function", "ties")
+    __slots__ = ("_of", "_positions", "_values", "function", "summary", "ties")
 
     kind: ClassVar[str] = "aggregate"
     text_fields: ClassVar[tuple[str, ...]] = ("function", "ties")
@@ -109,7 +109,7 @@ class AggregateCPD(CPD):
     _positions: tuple[int, ...]
     #: A whole number for each state of the parents, of which means are taken; none for other functions.
     _values: tuple[int, ...]
-    _summary: Summary
+    summary: Summary
 
     def __init__(
         self,
@@ -181,14 +181,14 @@ class AggregateCPD(CPD):
         states, number = self.parents[0].num_states, len(self.parents)
         ranks = {"min": 1, "max": number, "median": (number + 1) // 2 if self.ties == "lower" else number // 2 + 1}
         if self.function in ranks:
-            self._summary = Ranked.of(states, number, ranks[self.function])
+            self.summary = Ranked.of(states, number, ranks[self.function])
         elif self.function == "mean":
-            self._summary = Averaged(self._values, number, self.ties)
+            self.summary = Averaged(self._values, number, self.ties)
         elif self.function == "mode":
-            self._summary = MostFrequent(states, self.ties)
+            self.summary = MostFrequent(states, self.ties)
         else:
             is_counted = tuple(position in self._positions for position in range(states))
-            self._summary = Counted(is_counted, self.variable.num_states - 1)
+            self.summary = Counted(is_counted, self.variable.num_states - 1)
 
     # --- numbers ---
 
@@ -205,11 +205,11 @@ class AggregateCPD(CPD):
     def _results(self, columns: Columns) -> Positions:
         """The position of the child's state for each row of parents. O(rows × parents)."""
         self._require_bound()
-        steps = self._summary.steps
+        steps = self.summary.steps
         sums = np.zeros(steps.shape[1], dtype=steps.dtype)
         for parent in self.parents:
-            sums = self._summary.added(sums, steps[self._column(columns, parent)])
-        return self._summary.results(sums)
+            sums = self.summary.added(sums, steps[self._column(columns, parent)])
+        return self.summary.results(sums)
 
     def log_probability(self, columns: Columns) -> Floats:
         """0 where the child has the state that the function gives, else -inf. O(rows × parents)."""
@@ -227,7 +227,7 @@ class AggregateCPD(CPD):
     def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
         """Whatever the other parents are, the free ones come to nothing."""
         num_open = len(self.parents) - len(fixed)
-        chain = self._links(self._summary, num_open, _sums(self._summary, list(fixed.values())), None)
+        chain = self._links(self.summary, num_open, _sums(self.summary, list(fixed.values())), None)
         return bool(is_decided(chain, num_open - len(free)).all())
 
     # --- factors ---
@@ -263,7 +263,7 @@ class AggregateCPD(CPD):
     def _open(self, observed: Mapping[str, int]) -> tuple[list[Variable], Summary, tuple[int, ...], int | None]:
         """The parents that are not known, what decides the child, the sums over all others, and the result wanted."""
         self._require_bound()
-        summary, result = self._summary, observed.get(self.variable.name)
+        summary, result = self.summary, observed.get(self.variable.name)
         if result is not None:
             summary, result = summary.told(result)
         free, known = [], []

@@ -14,6 +14,7 @@ from plausible.learn import labelling as labelling
 from plausible.learn import missingness as missingness
 from plausible.learn import mixtures as mixtures
 from plausible.learn import partitions as partitions
+from plausible.learn import relations as relations
 from plausible.learn import scores as scores
 from plausible.learn import sequences as sequences
 from plausible.learn import structures as structures
@@ -44,6 +45,7 @@ from plausible.learn.learned_structure import learn_structure as _learn_structur
 from plausible.learn.missingness import *
 from plausible.learn.mixtures import *
 from plausible.learn.partitions import *
+from plausible.learn.relations import *
 from plausible.learn.scores import *
 from plausible.learn.sequences import *
 from plausible.learn.structure_methods import METHODS as METHODS

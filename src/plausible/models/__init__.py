@@ -19,6 +19,8 @@ from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes, VariableNotes
 from plausible.models.relations.formulas import Formula
 from plausible.models.relations.relational_markov_network import RelationalMarkovNetwork
+from plausible.models.relations.relational_model import RelationalModel
+from plausible.models.relations.schema import Schema
 from plausible.models.satisfiability import CNF, Literal
 from plausible.models.sequences.boyen_koller import BoyenKoller
 from plausible.models.sequences.chain_families import coupled_hmm, factorial_hmm
@@ -71,6 +73,8 @@ __all__ = [
     "ProductEmission",
     "RaoBlackwellised",
     "RelationalMarkovNetwork",
+    "RelationalModel",
+    "Schema",
     "StatePath",
     "SwitchingEstimates",
     "SwitchingLinearDynamicalSystem",

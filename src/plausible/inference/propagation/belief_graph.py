@@ -46,7 +46,7 @@ def read_clusters(problem: Problem) -> Clusters:
 
     The product stays the same, and what was a tree but for such factors becomes one.
     """
-    return _merged(_ties(problem)[0])
+    return merged(_ties(problem)[0])
 
 
 def hosts_of(problem: Problem) -> Ints:
@@ -60,7 +60,7 @@ def hosts_of(problem: Problem) -> Ints:
     """
     ties, numbers = _ties(problem)
     hosts = np.full(len(problem.factors), -1)
-    hosts[numbers] = numbers[_hosts(ties)]
+    hosts[numbers] = numbers[hosts_in(ties)]
     return hosts
 
 
@@ -89,15 +89,16 @@ def _ties(problem: Problem) -> tuple[Clusters, Ints]:
     return ties, np.flatnonzero(is_tie)
 
 
-def _hosts(clusters: Clusters) -> Ints:
+def hosts_in(clusters: Clusters) -> Ints:
+    """For each factor the one that it is merged into: itself, or one that has all of its variables."""
     hosts = np.arange(clusters.num_factors)
     find_hosts(clusters.scope_starts, clusters.scopes, *clusters.around(), hosts)
     return hosts
 
 
-def _merged(clusters: Clusters) -> Clusters:
+def merged(clusters: Clusters) -> Clusters:
     """The same product without factors within others."""
-    hosts = _hosts(clusters)
+    hosts = hosts_in(clusters)
     is_host = hosts == np.arange(clusters.num_factors)
     if is_host.all():
         return clusters

@@ -30,6 +30,7 @@ from plausible.kernels.messages import (
     push_all,
     sweep,
 )
+from plausible.search.run import Run
 
 _SCHEDULES = ("sequential", "synchronous", "residual")
 
@@ -74,7 +75,14 @@ class MessageEngine(IterativeEngine[MessageState]):
 
     def init(self, problem: Problem) -> MessageState:
         """Messages from factors that say nothing, and from variables that tell their fields."""
-        clusters = read_clusters(problem)
+        return self.begin(read_clusters(problem))
+
+    def run_on(self, clusters: Clusters) -> Run[MessageState]:
+        """Rounds on factors that lie on flat arrays already, none of them within another, as `run` has them."""
+        return self._iterate(self.advance, self.begin(clusters))
+
+    def begin(self, clusters: Clusters) -> MessageState:
+        """The state before any round on such factors."""
         graph, order = message_graph(clusters, self._weights(clusters)), walking_order(clusters)
         num = int(clusters.sizes[clusters.scopes].sum())
         messages = Messages(np.zeros(num), np.zeros(num), np.ones(num))
@@ -102,7 +110,11 @@ class MessageEngine(IterativeEngine[MessageState]):
 
         If residual, as many turns as there are variables, each for the one with most news.
         """
-        if not problem.variables:
+        return self.advance(state)
+
+    def advance(self, state: MessageState) -> MessageState:
+        """The same: all that a round needs is in the state."""
+        if not state.order.size:
             return state
         graph, rule, space = state.graph, self._rule(state), workspace(state.graph)
         messages, urgencies = type(state.messages)(*(part.copy() for part in state.messages)), state.urgencies.copy()

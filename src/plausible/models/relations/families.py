@@ -1,0 +1,172 @@
+"""The distributions of a relational model: of which attribute, for which objects, and what depends on what by class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+
+from plausible.cpds import CPD
+from plausible.errors import InvalidModel
+from plausible.models.relations.schema import Schema
+from plausible.models.relations.terms import Chain, Term, read_chain, read_term
+from plausible.variables import Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """An attribute and what it depends on, for all objects of a class."""
+
+    child: Chain  # from the class to what it tells: its own attribute, or one of what its objects also are
+    terms: tuple[Term, ...]  # its parents
+
+    @property
+    def base(self) -> str:
+        """The class whose objects have it."""
+        return self.child.base
+
+    @property
+    def attribute(self) -> str:
+        """ "class.attribute" of what it tells."""
+        return self.child.target
+
+    @property
+    def name(self) -> str:
+        """The same as seen from its class, which is how its distribution calls it."""
+        return f"{self.base}.{self.child.attribute}"
+
+    def variables(self, schema: Schema) -> tuple[Variable, ...]:
+        """Those of its distribution: parents, then the child."""
+        child = schema.variable(self.attribute).renamed(self.name)
+        return (*(term.variable(schema) for term in self.terms), child)
+
+
+def read_family(schema: Schema, name: str, parents: Iterable[str]) -> Family:
+    """The family of an attribute, "class.attribute", with parents as texts."""
+    child = read_chain(name, schema)
+    terms = tuple(read_term(text, schema) for text in parents)
+    for term in terms:
+        if term.chain.base != child.base:
+            raise InvalidModel(
+                f"{term.text!r} can't be a parent of {name!r}: parents are told from the same object, so their chains "
+                f"begin with {child.base!r}."
+            )
+    return Family(child, terms)
+
+
+def in_order(families: Iterable[Family]) -> list[int]:
+    """The places of families attribute by attribute, those of subclasses first: as objects take them."""
+    listed = list(families)
+    ranks = {attribute: place for place, attribute in enumerate(dict.fromkeys(one.attribute for one in listed))}
+    return sorted(range(len(listed)), key=lambda at: (ranks[listed[at].attribute], -len(listed[at].child.slots)))
+
+
+def read_families(schema: Schema, cpds: Iterable[CPD]) -> tuple[Schema, tuple[Family, ...], tuple[CPD, ...]]:
+    """The schema with the variables of some distributions, their families, and these distributions bound to it.
+
+    Where an attribute has several distributions, an object takes the first one whose parents it has.
+    """
+    listed = list(cpds)
+    for cpd in listed:
+        schema = _with_child(schema, cpd)
+    families = [read_family(schema, cpd.variable.name, cpd.parent_names) for cpd in listed]
+    order = in_order(families)
+    bound = [listed[at].bind({variable.name: variable for variable in families[at].variables(schema)}) for at in order]
+    return schema, tuple(families[at] for at in order), tuple(bound)
+
+
+def _with_child(schema: Schema, cpd: CPD) -> Schema:
+    """The schema with the variable of a distribution: its own states, which those of the data must be among."""
+    owner, attribute = schema.split(cpd.variable.name)
+    name = cpd.variable.name
+    if attribute not in schema.attributes(owner):
+        try:
+            name = read_chain(name, schema).target
+        except LookupError:  # a hidden attribute
+            return schema.with_variables([cpd.variable])
+    known = schema.variable(name)
+    if known.is_continuous != cpd.variable.is_continuous:
+        kinds = ("numbers", "states") if known.is_continuous else ("states", "numbers")
+        raise InvalidModel(f"{name!r} has {kinds[0]} in the schema, and {kinds[1]} in its distribution.")
+    if not set(known.states) <= set(cpd.variable.states):
+        lacking = next(state for state in known.states if not cpd.variable.has_state(state))
+        raise InvalidModel(
+            f"The tables have the state {lacking!r} of {name!r}, which its distribution over "
+            f"{list(cpd.variable.states)} lacks. Name them in its order: states={list(known.states)}."
+        )
+    return schema.with_variables([cpd.variable.renamed(name)])
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """That an attribute depends on another one, over a chain."""
+
+    parent: str
+    child: str
+    #: Whether both are of the same object.
+    is_inside: bool
+    #: Whether the chain goes only over slots that never lead back to where one started.
+    is_guarded: bool
+
+
+def dependencies(schema: Schema, families: Iterable[Family]) -> list[Dependency]:
+    """Which attributes depend on which, by class."""
+    return [
+        dependency(schema, family.child, term)
+        for family in families
+        for term in family.terms
+        if term.chain.attribute is not None and (term.function != "count" or term.of is not None)
+    ]
+
+
+def dependency(schema: Schema, child: Chain, term: Term) -> Dependency:
+    """What one parent makes depend on another attribute."""
+    slots = term.chain.slots
+    guarded = bool(slots) and all(slot.reference in schema.acyclic and not slot.is_inverse for slot in slots)
+    return Dependency(term.chain.target, child.target, slots == child.slots, guarded)
+
+
+def open_cycle(found: Sequence[Dependency]) -> list[str]:
+    """Attributes on a cycle that may close on objects, too; none where no skeleton can have one.
+
+    A cycle by class is harmless where it takes a slot that never leads back, and otherwise stays in one object (Getoor
+    et al. 2001).
+    """
+    graph = nx.DiGraph([(one.parent, one.child) for one in found])
+    for component in nx.strongly_connected_components(graph):
+        inside = [one for one in found if one.parent in component and one.child in component]
+        if not inside:
+            continue
+        if not all(one.is_inside or one.is_guarded for one in inside):
+            return _cycle_of(inside)
+        within = [one for one in inside if one.is_inside]
+        if not nx.is_directed_acyclic_graph(nx.DiGraph([(one.parent, one.child) for one in within])):
+            return _cycle_of(within)
+    return []
+
+
+def _cycle_of(found: Sequence[Dependency]) -> list[str]:
+    edges = nx.find_cycle(nx.DiGraph([(one.parent, one.child) for one in found]))
+    return [edge[0] for edge in edges] + [edges[0][0]]
+
+
+def layers(attributes: Iterable[str], found: Sequence[Dependency]) -> list[list[str]]:
+    """The attributes in groups that depend on earlier ones only, or on one another within a group."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(attributes)
+    graph.add_edges_from((one.parent, one.child) for one in found if one.parent in graph and one.child in graph)
+    condensed = nx.condensation(graph)
+    places = {name: place for place, name in enumerate(graph)}
+    order = nx.lexicographical_topological_sort(
+        condensed, key=lambda part: min(places[name] for name in condensed.nodes[part]["members"])
+    )
+    return [sorted(condensed.nodes[part]["members"], key=places.__getitem__) for part in order]
+
+
+def by_attribute(families: Iterable[Family]) -> Mapping[str, list[Family]]:
+    """ "class.attribute" -> its distributions, in the order in which objects take them."""
+    grouped: dict[str, list[Family]] = {}
+    for family in families:
+        grouped.setdefault(family.attribute, []).append(family)
+    return grouped

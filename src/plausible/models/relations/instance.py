@@ -1,0 +1,289 @@
+"""Tables of a schema, read once: objects as numbers, references as numbers of objects, attributes as positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.base.arrays import Ints, starts_of
+from plausible.base.records import plain
+from plausible.data.columns import decode, encode_small, equally_long
+from plausible.data.factorizing import factorize, is_absent
+from plausible.errors import InvalidArgument, UnknownVariable, counted, suggestion
+from plausible.models.relations.schema import KEY, Schema, Slot, open_class
+from plausible.models.relations.terms import Chain
+from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: So many rows are named in an error, and so many ids are looked at for close matches.
+_MOST_NAMED, _MOST_COMPARED = 5, 10_000
+
+
+class Links(NamedTuple):
+    """For each object of a class, the objects of another that a chain leads to: `ends[starts[i]:starts[i + 1]]`."""
+
+    starts: Ints
+    ends: Ints
+
+    @property
+    def lengths(self) -> Ints:
+        """How many there are for each."""
+        return np.diff(self.starts)
+
+    @property
+    def owners(self) -> Ints:
+        """For each end, which object it belongs to."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """The objects of a schema, what they refer to, and what is known of their attributes.
+
+    Without attributes it is a *skeleton*: the objects and their references alone. Models take it in place of tables,
+    which are then read and checked once.
+    """
+
+    schema: Schema
+    #: Class -> how its objects are called, in order.
+    ids: Mapping[str, pd.Index[Any]]
+    #: "class.slot" -> for each object the number of the one it refers to, -1 where it refers to none.
+    references: Mapping[str, Ints]
+    #: "class.attribute" -> positions of states or numbers, -1 and NaN where missing; of columns that are there.
+    columns: Mapping[str, NDArray[Any]]
+    _links: dict[tuple[Slot, ...], Links] = field(default_factory=dict, repr=False)
+    _texts: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def read(cls, schema: Schema, tables: Mapping[str, Any] | Instance) -> Instance:
+        """The tables by a schema: ids are distinct, references lead somewhere, states are known ones.
+
+        A column that the schema has not, such as a name, is passed over.
+
+        >>> schema = Schema(
+        ...     student={"id": ["anna", "bob"]}, registration={"student": ["bob"], "grade": ["A"]},
+        ...     keys={"registration.student": "student"},
+        ... )
+        >>> Instance.read(schema, {"student": {"id": ["bob"]}, "registration": {"student": ["bob", "eve"]}})
+        Traceback (most recent call last):
+            ...
+        plausible.errors.InvalidArgument: 'registration.student' refers to 'eve' (row 1), but no 'student' has ...
+        """
+        if isinstance(tables, Instance):
+            return tables if tables.schema == schema else cls.read(schema, tables.to_frames())
+        _check_tables(schema, tables)
+        opened = {name: open_class(name, tables[name]) for name in schema.classes}
+        cells = {name: dict(columns.read(_columns(schema, name))) for name, columns in opened.items()}
+        ids = {name: _read_ids(name, columns) for name, columns in cells.items()}
+        references = {
+            reference: _read_references(reference, target, cells[reference.partition(".")[0]], ids[target])
+            for reference, target in schema.references.items()
+        }
+        columns = {
+            variable.name: _encoded(variable, cells[name][attribute])
+            for name in schema.classes
+            for attribute, variable in schema.attributes(name).items()
+            if attribute in cells[name]
+        }
+        for name in schema.classes:
+            own = {key: column for key, column in (columns | references).items() if key.startswith(f"{name}.")}
+            equally_long({f"{name}.{KEY}": np.asarray(ids[name]), **own})
+        return cls(schema, MappingProxyType(ids), MappingProxyType(references), MappingProxyType(columns))
+
+    # --- what is there ---
+
+    def num_objects(self, name: str) -> int:
+        """How many objects a class has."""
+        return len(self.ids[name])
+
+    def column(self, name: str) -> NDArray[Any]:
+        """The values of "class.attribute"; all missing where the tables lack it."""
+        if name in self.columns:
+            return self.columns[name]
+        variable, num = self.schema.variable(name), self.num_objects(name.partition(".")[0])
+        return np.full(num, np.nan) if variable.is_continuous else np.full(num, -1, dtype=np.int8)
+
+    def is_known(self, name: str) -> NDArray[np.bool_]:
+        """Which objects have a value of "class.attribute"."""
+        column = self.column(name)
+        return ~np.isnan(column) if column.dtype.kind == "f" else column >= 0
+
+    @property
+    def skeleton(self) -> Instance:
+        """The objects and their references alone."""
+        return replace(self, columns=MappingProxyType({}))
+
+    def with_columns(self, columns: Mapping[str, NDArray[Any]]) -> Instance:
+        """The same objects with other values of some attributes: a completion, where they had none."""
+        return replace(self, columns=MappingProxyType({**self.columns, **columns}))
+
+    def to_frames(self) -> dict[str, pd.DataFrame]:
+        """Class -> its table: ids, references, attributes.
+
+        >>> schema = Schema(student={"id": ["anna"], "intelligence": ["high"]})
+        >>> Instance.read(schema, {"student": {"id": ["eve"], "intelligence": [None]}}).to_frames()["student"]
+            id intelligence
+        0  eve          NaN
+        """
+        import pandas as pd
+
+        frames = {}
+        for name in self.schema.classes:
+            columns: dict[str, Any] = {KEY: np.asarray(self.ids[name])}
+            for reference, target in self.schema.references.items():
+                owner, slot = reference.split(".")
+                if owner == name and slot != KEY:
+                    places = self.references[reference]
+                    ends = np.asarray(self.ids[target], dtype=object)
+                    cells = np.full(len(places), None, dtype=object)
+                    cells[places >= 0] = ends[places[places >= 0]]
+                    columns[slot] = cells
+            variables = {f"{name}.{attribute}": v for attribute, v in self.schema.attributes(name).items()}
+            known = {key: variable for key, variable in variables.items() if key in self.columns}
+            decoded = decode({key: self.columns[key] for key in known}, known)
+            columns |= {key.partition(".")[2]: decoded[key] for key in known}
+            frames[name] = pd.DataFrame(columns)
+        return frames
+
+    # --- names of ground variables ---
+
+    def ground_name(self, attribute: str, place: int) -> str:
+        """What the attribute of one object is called, such as "student[anna].grade"."""
+        owner, name = attribute.split(".")
+        return f"{owner}[{plain(self.ids[owner][place])}].{name}"
+
+    def place(self, name: str, text: str) -> int:
+        """The number of the object whose id prints as the text."""
+        if name not in self._texts:
+            self._texts[name] = {str(plain(key)): place for place, key in enumerate(self.ids[name])}
+        texts = self._texts[name]
+        if text not in texts:
+            raise UnknownVariable(f"No {name!r} has the id {text!r}.{suggestion(text, list(texts)[:_MOST_COMPARED])}")
+        return texts[text]
+
+    # --- links ---
+
+    def links(self, chain: Chain) -> Links:
+        """For each object of the chain's class, the objects at its end, as often as there are ways to them."""
+        found = self._links.get(chain.slots)
+        if found is None:
+            if not chain.slots:
+                num = self.num_objects(chain.base)
+                return Links(np.arange(num + 1), np.arange(num))
+            found = self._step(chain.slots[0])
+            for slot in chain.slots[1:]:
+                found = _joined(found, self._step(slot))
+            self._links[chain.slots] = found
+        return found
+
+    def ends(self, chain: Chain) -> Ints:
+        """For each object of the chain's class, the one object at its end; -1 where there is none."""
+        places = np.arange(self.num_objects(chain.base))
+        for slot in chain.slots:
+            places = np.where(places >= 0, np.append(self.references[slot.reference], -1)[places], -1)
+        return places
+
+    def _step(self, slot: Slot) -> Links:
+        forward = self.references[slot.reference]
+        if slot.is_inverse:
+            there = np.flatnonzero(forward >= 0)
+            order = there[np.argsort(forward[there], kind="stable")]
+            return Links(starts_of(np.bincount(forward[there], minlength=self.num_objects(slot.target))), order)
+        return Links(starts_of((forward >= 0).astype(np.int64)), forward[forward >= 0])
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{counted(len(index), 'object')} of {name!r}" for name, index in self.ids.items())
+        return f"<Instance: {sizes}>"
+
+
+def _joined(first: Links, second: Links) -> Links:
+    """From each object over the ends of the first to those of the second."""
+    lengths = second.lengths[first.ends]
+    starts = starts_of(lengths)
+    places = np.repeat(second.starts[:-1][first.ends] - starts[:-1], lengths) + np.arange(starts[-1])
+    return Links(starts[first.starts], second.ends[places])
+
+
+def _check_tables(schema: Schema, tables: Any) -> None:
+    if not isinstance(tables, Mapping):
+        raise InvalidArgument(f"tables= maps each class to its table, such as {{{schema.classes[0]!r}: frame}}.")
+    for name in tables:
+        schema.check_class(name)
+    for name in schema.classes:
+        if name not in tables:
+            raise InvalidArgument(
+                f"tables= lacks the table of {name!r}. One without objects is {{{name!r}: {{'id': []}}}}."
+            )
+
+
+def _columns(schema: Schema, name: str) -> Iterable[str]:
+    """The columns of a class that are read."""
+    slots = [reference.partition(".")[2] for reference in schema.references if reference.startswith(f"{name}.")]
+    return dict.fromkeys([KEY, *slots, *schema.attributes(name)])
+
+
+def _read_ids(name: str, columns: Mapping[str, Any]) -> pd.Index[Any]:
+    import pandas as pd
+
+    if KEY not in columns:
+        return pd.RangeIndex(len(next(iter(columns.values()), ())))
+    places, values = factorize(f"{name}.{KEY}", columns[KEY])
+    if (places < 0).any() or any(map(is_absent, values)):
+        missing = next(row for row, place in enumerate(places) if place < 0 or is_absent(values[place]))
+        raise InvalidArgument(f"Row {missing} of {name!r} has no {KEY}: each object needs one.")
+    if len(values) < len(places):
+        seen = np.bincount(places, minlength=len(values))
+        twice = int(np.argmax(seen > 1))
+        rows = np.flatnonzero(places == twice)[:_MOST_NAMED].tolist()
+        raise InvalidArgument(
+            f"Two objects of {name!r} have the {KEY} {plain(values[twice])!r} (rows {', '.join(map(str, rows))}): "
+            "ids tell objects apart. A table of facts about one object needs a column that refers to it, and no id."
+        )
+    index: pd.Index[Any] = pd.Index([values[place] for place in places.tolist()])
+    return index
+
+
+def _read_references(reference: str, target: str, columns: Mapping[str, Any], ids: pd.Index[Any]) -> Ints:
+    """The number of the object that each cell of a column of keys means, -1 where it is missing."""
+    import pandas as pd
+
+    owner, slot = reference.split(".")
+    if slot not in columns:
+        if num_rows := max((len(column) for column in columns.values()), default=0):
+            raise InvalidArgument(
+                f"The table of {owner!r} has {counted(num_rows, 'row')} but no column {slot!r}, which refers to "
+                f"{target!r} by keys=. A column of missing cells refers to nothing."
+            )
+        return np.empty(0, dtype=np.int64)
+    places, values = factorize(reference, columns[slot])
+    is_key = np.array([not is_absent(value) for value in values], dtype=np.bool_)
+    keys = [value for value in values if not is_absent(value)]
+    known = np.full(len(values) + 1, -1, dtype=np.int64)
+    if keys:
+        known[:-1][is_key] = ids.get_indexer(pd.Index(keys))
+        dangling = np.flatnonzero(is_key & (known[:-1] < 0))
+        if dangling.size:
+            raise _dangling(reference, target, values, places, dangling, ids)
+    return np.asarray(known[places])
+
+
+def _dangling(
+    reference: str, target: str, values: Sequence[Any], places: NDArray[Any], dangling: Ints, ids: pd.Index[Any]
+) -> InvalidArgument:
+    """The error for keys that no object has."""
+    row, key = int(np.argmax(np.isin(places, dangling))), plain(values[dangling[0]])
+    more = f", nor has any {counted(len(dangling) - 1, 'other id')} of that column" if len(dangling) > 1 else ""
+    alike = next((one for one in map(plain, ids) if str(one) == str(key)), None)
+    advice = f" There is {alike!r}, of another type." if alike is not None else suggestion(key, ids[:_MOST_COMPARED])
+    return InvalidArgument(f"{reference!r} refers to {key!r} (row {row}), but no {target!r} has that id{more}.{advice}")
+
+
+def _encoded(variable: Variable, cells: Any) -> NDArray[Any]:
+    return np.asarray(encode_small(variable, cells, allow_missing=True))

@@ -1,0 +1,437 @@
+"""Probabilistic relational models: distributions that all objects of a class share, over tables with keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.base.frozen import Frozen
+from plausible.base.hints import RELATIONAL_HINTS, Hinted
+from plausible.base.method_names import keyword_hints, own_methods
+from plausible.base.options import Seed, generator_of
+from plausible.base.records import TextTable
+from plausible.cpds import CPD, KINDS
+from plausible.errors import InvalidModel, UnknownVariable, counted
+from plausible.factors import Factor
+from plausible.inference.budget import Budget
+from plausible.inference.choice import EngineChoice
+from plausible.inference.plan import Plan
+from plausible.models.bayesian_network import BayesianNetwork
+from plausible.models.network_parts import read_cpds
+from plausible.models.notes import Notes
+from plausible.models.question import read_names
+from plausible.models.relations.collective import Collective
+from plausible.models.relations.drawing import draw_attributes
+from plausible.models.relations.families import (
+    Dependency,
+    Family,
+    by_attribute,
+    dependencies,
+    open_cycle,
+    read_families,
+)
+from plausible.models.relations.grounding import GroundFamily, Grounding, observed_evidence
+from plausible.models.relations.instance import Instance
+from plausible.models.relations.requisite import requisite
+from plausible.models.relations.schema import Schema
+from plausible.models.relations.term_values import term_values
+from plausible.models.shown_parts import title_of
+from plausible.variables import Assignment, EvidenceLike, State, Variable
+from plausible.variables.evidence import findings_of, read_findings, settings_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TablesLike = Mapping[str, Any] | Instance
+
+
+@own_methods
+class RelationalModel(Frozen, Hinted):
+    """A probabilistic relational model: what attributes of objects depend on, over references between tables.
+
+    P(all attributes | objects and references) is a product over attributes and objects; all objects of a class share
+    the distribution of an attribute. On given tables it stands for an ordinary Bayesian network, which has a variable
+    "student[anna].grade" for each attribute of each object.
+
+    Parameters
+    ----------
+    schema
+        The classes, their attributes and references.
+    cpds
+        Distributions of attributes, named "class.attribute", of any kind. Parents are told from the same object:
+        "registration.course.difficulty" follows a slot; "mean(student.registration.grade)" makes one value of many, by
+        `mode`, `median`, `mean`, `max`, `min`, `count` or `exists`. `count(student.registration.grade = A, cap=3)`
+        counts up to "3 or more". `empty=none` in it is the value where a chain leads nowhere, which may be a new state;
+        `value(person.mother.genotype, empty=none)` does that for one object. Means of states are rounded to the
+        nearest, medians of an even number are the lower one: `ties=upper` takes the other.
+
+        Where an attribute has several distributions, an object takes the first whose parents it has. Those of a
+        subclass, whose slot "id" refers to the class, come before those of the class. Attributes without distribution
+        are given by the tables; those that the schema lacks are hidden ones.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> tables = {
+    ...     "student": {"id": ["anna", "bob"]},
+    ...     "registration": {"id": [1, 2, 3], "student": ["anna", "anna", "bob"], "grade": ["A", "A", "B"]},
+    ... }
+    >>> schema = pb.Schema(tables, keys={"registration.student": "student"})
+    >>> model = pb.RelationalModel(schema, [
+    ...     pb.TableCPD("student.intelligence", [0.6, 0.4], states=["low", "high"]),
+    ...     pb.TableCPD("registration.grade", [[0.3, 0.7], [0.8, 0.2]],
+    ...                 parents=["registration.student.intelligence"], states=["A", "B"]),
+    ... ])
+    >>> print(model.query("student[anna].intelligence", tables=tables))
+    student[anna].intelligence | value
+    ---------------------------+---------
+    low                        | 0.174194
+    high                       | 0.825806
+    """
+
+    __slots__ = ("_cpds", "_families", "_last", "notes", "schema")
+
+    kind: ClassVar[str] = "relational-model"
+    _hints = RELATIONAL_HINTS
+    _place = "this relational model"
+
+    #: The schema, with the variables of all distributions.
+    schema: Schema
+
+    def __init__(self, schema: Schema, cpds: CPD | Iterable[CPD], *, notes: Notes | None = None) -> None:
+        if not isinstance(schema, Schema):
+            raise InvalidModel(f"A relational model begins with a Schema(student=students, ...), not {schema!r}.")
+        self.schema, self._families, self._cpds = read_families(schema, read_cpds((cpds,)))
+        self.notes = notes or Notes()
+        self._last: Grounding | None = None
+
+    # --- what is there ---
+
+    @property
+    def cpds(self) -> tuple[CPD, ...]:
+        """The distributions; where an attribute has several, in the order in which objects take them."""
+        return self._cpds
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The attribute and the parents of each distribution, as chains."""
+        return self._families
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """ "class.attribute" -> its variable."""
+        return self.schema.variables
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that have a distribution."""
+        return tuple(by_attribute(self._families))
+
+    @property
+    def num_parameters(self) -> int:
+        """The number of independent parameters, each counted once however many objects share it."""
+        return sum(cpd.num_parameters for cpd in self._cpds)
+
+    @property
+    def dependencies(self) -> tuple[Dependency, ...]:
+        """Which attributes depend on which, by class."""
+        return tuple(dependencies(self.schema, self._families))
+
+    @property
+    def is_stratified(self) -> bool:
+        """Whether no tables can make objects depend on themselves in a circle; where not, each instance is checked.
+
+        Cycles among classes are harmless over slots of `Schema(acyclic=...)`.
+        """
+        return not open_cycle(self.dependencies)
+
+    def with_cpd(self, cpd: CPD) -> RelationalModel:
+        """A model with this distribution in place of all those of its attribute with the same parents, or added."""
+        kept = [
+            one for one in self.cpds if (one.variable.name, one.parent_names) != (cpd.variable.name, cpd.parent_names)
+        ]
+        return RelationalModel(self.schema, [*kept, cpd], notes=self.notes)
+
+    # --- the network that it stands for ---
+
+    def read(self, tables: TablesLike) -> Instance:
+        """The tables by the model's schema, checked: what all questions take in place of tables, to read them once."""
+        return Instance.read(self.schema, tables)
+
+    def ground(self, tables: TablesLike) -> BayesianNetwork:
+        """The Bayesian network of all attributes of all objects, given the objects and references of some tables.
+
+        What the tables have of attributes with a distribution is no part of it: see `evidence`. Attributes without one
+        stand in it with the value that they have. Aggregates are variables of their own, which inference takes in small
+        steps, however many objects they are of. O(objects).
+
+        >>> import plausible as pb
+        >>> schema = pb.Schema(coin={"id": ["dime", "cent"]})
+        >>> model = pb.RelationalModel(schema, [pb.TableCPD("coin.side", [0.5, 0.5], states=["heads", "tails"])])
+        >>> list(model.ground({"coin": {"id": ["dime", "cent"]}}).variables)
+        ['coin[dime].side', 'coin[cent].side']
+        """
+        grounding = self._grounding(tables)
+        if not self.is_stratified:
+            _ = grounding.generations  # a cycle is told by its objects
+        return BayesianNetwork(grounding.cpds(range(grounding.num_nodes), self._cpds), notes=self.notes)
+
+    def evidence(self, tables: TablesLike) -> dict[str, Any]:
+        """What the tables tell of attributes with a distribution, as evidence of the ground network."""
+        grounding = self._grounding(tables)
+        return dict(observed_evidence(grounding, range(grounding.num_nodes)))
+
+    # --- questions ---
+
+    @keyword_hints
+    def query(
+        self,
+        targets: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        tables: TablesLike,
+        engine: EngineChoice = "auto",
+        budget: Budget | None = None,
+    ) -> Factor:
+        """P(targets | tables, evidence, do): what is known of attributes of objects, such as "student[anna].grade".
+
+        Only the part of the ground network is made that the answer can depend on. It is exact where that is cheap
+        enough; else estimates with their errors, as `info` says.
+
+        Parameters
+        ----------
+        targets
+            Attributes of objects.
+        evidence
+            Findings besides those of the tables.
+        do
+            Attributes of objects that are set from outside.
+        tables
+            The objects, their references, and what is known of attributes.
+        """
+        part, findings = self._part(targets, evidence, do, tables)
+        return part.query(targets, findings, engine=engine, budget=budget)
+
+    def marginals(
+        self,
+        targets: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        tables: TablesLike,
+        engine: EngineChoice = "auto",
+        budget: Budget | None = None,
+    ) -> dict[str, Factor]:
+        """P(X | tables, evidence, do) of each of some attributes of objects; see `predict_proba` for all of a class."""
+        part, findings = self._part(targets, evidence, do, tables)
+        return part.marginals(findings, targets=targets, engine=engine, budget=budget)
+
+    def explain(
+        self,
+        targets: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        tables: TablesLike,
+        budget: Budget | None = None,
+    ) -> Plan:
+        """Show how `query` would be answered, and what it would cost, without answering it."""
+        part, findings = self._part(targets, evidence, do, tables)
+        return part.explain(targets, findings, budget=budget)
+
+    def mpe(
+        self,
+        evidence: EvidenceLike | None = None,
+        *,
+        tables: TablesLike,
+        engine: Any = None,
+        budget: Budget | None = None,
+    ) -> Assignment:
+        """The most probable values of all attributes of all objects given the tables, with their `.log_probability`."""
+        network = self.ground(tables)
+        found = {**self.evidence(tables), **findings_of(evidence)}
+        best = network.mpe(found, engine=engine, budget=budget)
+        grounding = self._grounding(tables)
+        names = [grounding.name(node) for node in range(grounding.num_nodes)]
+        return Assignment({name: best[name] for name in names}, log_probability=best.log_probability, info=best.info)
+
+    def _part(
+        self,
+        targets: str | Iterable[str],
+        evidence: EvidenceLike | None,
+        do: Mapping[str, State] | None,
+        tables: TablesLike,
+    ) -> tuple[BayesianNetwork, dict[str, Any]]:
+        """The network that a question touches, and what is known of it."""
+        grounding = self._grounding(tables)
+        names = [targets] if isinstance(targets, str) else list(targets)
+        given, settings = dict(findings_of(evidence)), dict(settings_of(do))
+        nodes = {name: grounding.node(name) for name in (*names, *given, *settings)}
+        read_names(names, nodes, self._place)
+        known = {name: grounding.finding(node) for name, node in nodes.items() if grounding.is_known[node]}
+        for name, value in given.items():
+            if name in known and known[name] != value:
+                raise InvalidModel(
+                    f"evidence= says that {name!r} is {value!r}, but the tables say {known[name]!r}. Change one."
+                )
+        found, beliefs = read_findings(given, {name: grounding.variable(nodes[name]) for name in given}, self._place)
+        weighed = {nodes[name] for name in (*found.soft, *beliefs)}
+        observed = {nodes[name] for name in (*found.hard, *found.values)}
+        cut = {nodes[name] for name in settings}
+        part = requisite(grounding, [nodes[name] for name in names], observed, weighed, cut)
+        network = BayesianNetwork(
+            grounding.cpds(part.nodes, self._cpds),
+            inputs=[grounding.variable(node) for node in part.inputs],
+            notes=self.notes,
+        )
+        findings = dict(observed_evidence(grounding, (*part.nodes, *part.inputs)))
+        return network, {
+            **findings,
+            **{name: value for name, value in given.items() if name in network},
+            **{name: value for name, value in settings.items() if name in network},
+        }
+
+    # --- all objects at once ---
+
+    def predict_proba(
+        self, tables: TablesLike, target: str, *, engine: EngineChoice = "auto", budget: Budget | None = None
+    ) -> pd.DataFrame:
+        """P(attribute | tables) of every object of a class: a row for each, by its id, and a column for each state.
+
+        All that the tables lack is inferred together. The answer is exact where what is unknown hangs together without
+        cycles, or in a clique tree within the budget; else it is that of loopy belief propagation. The frame's
+        `attrs["info"]` says which.
+
+        Parameters
+        ----------
+        target
+            "class.attribute".
+        """
+        import pandas as pd
+
+        grounding = self._grounding(tables)
+        owner, _ = self.schema.split(target)
+        variable = self._own(target)
+        beliefs, info = Collective(grounding, self._cpds).beliefs(target, engine, budget)
+        frame = pd.DataFrame(beliefs, columns=list(variable.states), index=pd.Index(grounding.instance.ids[owner]))
+        frame.attrs["info"] = info
+        return frame
+
+    def predict(
+        self, tables: TablesLike, target: str, *, engine: EngineChoice = "auto", budget: Budget | None = None
+    ) -> pd.Series[Any]:
+        """The most probable state of an attribute of every object of a class, by its id."""
+        import pandas as pd
+
+        beliefs = self.predict_proba(tables, target, engine=engine, budget=budget)
+        states = np.array([*self._own(target).states, None], dtype=object)[:-1]
+        best = states[beliefs.to_numpy().argmax(axis=1)]
+        return pd.Series(best, index=beliefs.index, name=target.partition(".")[2]).infer_objects()
+
+    def log_likelihood(
+        self, tables: TablesLike, *, engine: EngineChoice = "auto", budget: Budget | None = None
+    ) -> float:
+        """log P(what the tables tell | their objects and references); a log-density where there are numbers.
+
+        Complete tables take a pass over their rows. Where values are missing they are summed out: exactly if that can
+        be done, as for `predict_proba`; the number is then an `Estimate` with its `info`.
+        """
+        grounding = self._grounding(tables)
+        if grounding.is_known.all():
+            return math.fsum(
+                float(_log_probabilities(grounding, ground, cpd).sum())
+                for ground, cpd in zip(grounding.families, self._cpds, strict=True)
+            )
+        return Collective(grounding, self._cpds).log_likelihood(engine, budget)
+
+    def sample(self, tables: TablesLike, seed: Seed = None) -> dict[str, pd.DataFrame]:
+        """Draw all attributes with a distribution anew, for the objects and references of some tables: tables again."""
+        grounding = self._grounding(tables)
+        return draw_attributes(grounding, self._cpds, self.dependencies, generator_of(seed)).to_frames()
+
+    # --- inside ---
+
+    def _grounding(self, tables: TablesLike) -> Grounding:
+        """The model on tables; that on the last instance is kept, as an instance never changes."""
+        instance = self.read(tables)
+        if self._last is None or self._last.instance is not instance:
+            self._last = Grounding(self.schema, self._families, instance)
+        return self._last
+
+    def _own(self, target: str) -> Variable:
+        if target not in self.attributes:
+            raise UnknownVariable.named(target, self.attributes, "the attributes with a distribution in this model")
+        return self.schema.variable(target)
+
+    # --- files ---
+
+    def to_record(self) -> dict[str, Any]:
+        """The schema and the distributions, as files have them."""
+        return {"schema": self.schema.to_record(), "cpds": [_cpd_record(cpd) for cpd in self.cpds]}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> RelationalModel:
+        """The inverse of `to_record`."""
+        schema = Schema.from_record(record["schema"])
+        return cls(schema, [_cpd_of(one) for one in record["cpds"]])
+
+    # --- as a value ---
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RelationalModel):
+            return NotImplemented
+        return self.schema == other.schema and self.cpds == other.cpds
+
+    def __hash__(self) -> int:
+        return hash((self.schema, self.cpds))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without what was read."""
+        return _rebuilt, (self.schema, self.cpds, self.notes)
+
+    def __repr__(self) -> str:
+        sizes = {"class": len(self.schema.classes), "attribute": len(self.attributes), "parameter": self.num_parameters}
+        return f"<RelationalModel: {', '.join(counted(size, thing) for thing, size in sizes.items())}>"
+
+    def _shown(self) -> TextTable:
+        rows = [(cpd.variable.name, ", ".join(cpd.parent_names), cpd.kind) for cpd in self._cpds]
+        return TextTable(("attribute", "parents", "distribution"), tuple(rows), 3)
+
+    def __str__(self) -> str:
+        return f"{title_of(self)}\n\n{self._shown()}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{title_of(self)}</p>{self._shown().to_html()}"
+
+
+def _log_probabilities(grounding: Grounding, ground: GroundFamily, cpd: CPD) -> Floats:
+    """log P(child | parents) of each object of a family, all of them known."""
+    columns: dict[str, Any] = {
+        one.term.text: term_values(one.term, grounding.instance, ground.rows) for one in ground.terms
+    }
+    ends = ground.children - grounding.starts[ground.family.attribute]
+    columns[ground.family.name] = grounding.instance.column(ground.family.attribute)[ends]
+    return np.broadcast_to(cpd.log_probability(columns), ground.rows.shape)
+
+
+def _cpd_record(cpd: CPD) -> dict[str, Any]:
+    scope = [
+        {"name": one.name, "states": None if one.is_continuous else list(one.states)}
+        for one in (*cpd.parents, cpd.variable)
+    ]
+    return {"scope": scope, "kind": cpd.kind, **cpd.to_record()}
+
+
+def _cpd_of(record: Mapping[str, Any]) -> CPD:
+    *parents, child = (Variable(one["name"], one["states"]) for one in record["scope"])
+    parts = {key: part for key, part in record.items() if key not in ("scope", "kind")}
+    return KINDS[record["kind"]].from_record(child, tuple(parents), parts)
+
+
+def _rebuilt(schema: Schema, cpds: Sequence[CPD], notes: Notes) -> RelationalModel:
+    return RelationalModel(schema, cpds, notes=notes)

@@ -1,0 +1,357 @@
+"""Relational schemas: classes of objects, their attributes, and the slots by which objects refer to one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from plausible.base.frozen import Frozen
+from plausible.base.records import TextTable
+from plausible.data.column_types import doubt_of, read_column, warn_of_doubtful
+from plausible.data.columns import has_values
+from plausible.data.sources import OpenColumns, open_columns
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted, suggestion
+from plausible.models.shown_parts import title_of
+from plausible.variables import State, Variable
+from plausible.variables.variable import states_cell
+
+#: The column that tells objects of a class apart.
+KEY = "id"
+#: Between a class and the slot of it that is followed backwards: "registration~student".
+BACKWARDS = "~"
+#: No name may have these: they separate the parts of names.
+_SEPARATORS = frozenset(".~[](),= ")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A step from objects of one class to objects of another: along a reference, or against it."""
+
+    owner: str  # The class that has the reference
+    name: str
+    target: str  # The class that it refers to
+    is_inverse: bool = False
+
+    @property
+    def source(self) -> str:
+        """The class that the step starts from."""
+        return self.target if self.is_inverse else self.owner
+
+    @property
+    def end(self) -> str:
+        """The class that the step leads to."""
+        return self.owner if self.is_inverse else self.target
+
+    @property
+    def reference(self) -> str:
+        """The reference that is followed, as `keys=` has it."""
+        return f"{self.owner}.{self.name}"
+
+
+class Schema(Frozen):
+    """What kinds of objects there are, what is known of each, and which refer to which.
+
+    Parameters
+    ----------
+    tables
+        Class -> its table, one row an object: a data frame, columns, a file, or all else that `Table.read` takes; also
+        as keyword arguments. Only the names and the types of columns are kept. A column called "id" tells objects
+        apart; without one they are numbered from 0. Columns without any value are left out, as are those that are
+        hardly attributes, such as names and dates, of which a warning tells, unless `variables` has them.
+    keys
+        "class.slot" -> the class that this column refers to, by its ids; a missing cell refers to nothing. A slot
+        called "id" says that each object is one of another class, too, and has all of its attributes.
+    variables
+        "class.attribute" -> its states, where the tables don't say them as they are meant; an attribute that no table
+        has is a hidden one. A `Variable`, a list of states, how many there are, or `None` for numbers.
+    inverse
+        "class.slot" -> what the way back is called. By default it is called as the class, where only one of its slots
+        refers to the target; "class~slot" always will do.
+    acyclic
+        The slots that never lead back to where one started, such as those to the parents of a person.
+
+    Examples
+    --------
+    >>> schema = Schema(
+    ...     student={"id": ["anna", "bob"], "intelligence": ["high", "low"]},
+    ...     registration={"student": ["anna", "bob", "bob"], "grade": ["A", "A", "B"]},
+    ...     keys={"registration.student": "student"},
+    ... )
+    >>> print(schema)
+    Schema: 2 classes, 2 attributes, 1 reference
+    <BLANKLINE>
+    class        | attribute    | states
+    -------------+--------------+-----------
+    student      | intelligence | high, low
+    registration | grade        | A, B
+    registration | student      | -> student
+    """
+
+    __slots__ = ("_attributes", "_inverse", "acyclic", "classes", "references")
+
+    #: The names of the classes.
+    classes: tuple[str, ...]
+    #: "class.slot" -> the class that it refers to.
+    references: Mapping[str, str]
+    #: The slots that never lead back to where one started.
+    acyclic: tuple[str, ...]
+
+    def __init__(
+        self,
+        tables: Mapping[str, Any] | None = None,
+        /,
+        *,
+        keys: Mapping[str, str] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        inverse: Mapping[str, str] | None = None,
+        acyclic: Iterable[str] = (),
+        **more: Any,
+    ) -> None:
+        given = {**(tables or {}), **more}
+        if not given:
+            raise InvalidModel("A schema needs the table of a class at least, such as Schema(student=students).")
+        for name in given:
+            _check_name(name, "A class")
+        self.classes = tuple(given)
+        self.references = MappingProxyType(_references(keys or {}, self.classes))
+        named = {name: variable_of(name, states) for name, states in (variables or {}).items()}
+        self._attributes = {name: _attributes_of(name, table, self.references, named) for name, table in given.items()}
+        for name, variable in named.items():
+            self._add(name, variable)
+        self._inverse = self._read_inverse(inverse or {})
+        self.acyclic = self._read_acyclic(acyclic)
+
+    def _add(self, name: str, variable: Variable) -> None:
+        owner, attribute = self.split(name)
+        if name in self.references or attribute == KEY:
+            raise InvalidModel(f"{name!r} is a key of {owner!r}: it has no states. Leave it out of variables=.")
+        _check_name(attribute, "An attribute")
+        self._attributes[owner][attribute] = variable
+
+    # --- what is there ---
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """ "class.attribute" -> its variable, of that name."""
+        every = (variable for attributes in self._attributes.values() for variable in attributes.values())
+        return MappingProxyType({variable.name: variable for variable in every})
+
+    def attributes(self, name: str) -> Mapping[str, Variable]:
+        """Attribute -> its variable, of one class."""
+        self.check_class(name)
+        return MappingProxyType(self._attributes[name])
+
+    def slots(self, name: str) -> Mapping[str, Slot]:
+        """What leads on from objects of a class: its references, and the ways back to those that refer to them."""
+        self.check_class(name)
+        forward = {
+            reference.partition(".")[2]: Slot(name, reference.partition(".")[2], target)
+            for reference, target in self.references.items()
+            if reference.startswith(f"{name}.")
+        }
+        backward = {
+            way: slot for way, slot in self._inverse.items() if slot.target == name and _way_name(way) not in forward
+        }
+        return {**forward, **{_way_name(way): slot for way, slot in backward.items()}}
+
+    def split(self, name: str) -> tuple[str, str]:
+        """Class and attribute of "class.attribute"."""
+        owner, dot, attribute = name.partition(".") if isinstance(name, str) else ("", "", "")
+        if not dot or not attribute:
+            raise InvalidArgument(f"An attribute is named with its class, such as 'student.grade', not {name!r}.")
+        self.check_class(owner)
+        return owner, attribute
+
+    def variable(self, name: str) -> Variable:
+        """The variable of "class.attribute"."""
+        owner, attribute = self.split(name)
+        if attribute not in self._attributes[owner]:
+            raise UnknownVariable.named(name, self.variables, "this schema")
+        return self._attributes[owner][attribute]
+
+    def check_class(self, name: str) -> None:
+        """Refuse a class that is not there."""
+        if name not in self.classes:
+            raise UnknownVariable(f"{name!r} is not a class of this schema.{suggestion(name, self.classes)}")
+
+    def with_variables(self, variables: Mapping[str, Any] | Iterable[Variable]) -> Schema:
+        """The schema with other states of some attributes, or with more of them.
+
+        >>> schema = Schema(student={"id": ["anna"]}).with_variables({"student.intelligence": ["low", "high"]})
+        >>> schema.variable("student.intelligence").states
+        ('low', 'high')
+        """
+        if not isinstance(variables, Mapping):
+            variables = {variable.name: variable for variable in variables}
+        changed = object.__new__(Schema)
+        changed.classes, changed.references, changed.acyclic = self.classes, self.references, self.acyclic
+        changed._inverse = self._inverse
+        changed._attributes = {name: dict(attributes) for name, attributes in self._attributes.items()}
+        for name, states in variables.items():
+            changed._add(name, variable_of(name, states))
+        return changed
+
+    # --- slots ---
+
+    def _read_inverse(self, given: Mapping[str, str]) -> dict[str, Slot]:
+        """(class, way back) as "class|way" -> the slot that is followed backwards."""
+        for reference, way in given.items():
+            if reference not in self.references:
+                raise UnknownVariable.named(reference, self.references, "the references of this schema")
+            _check_name(way, "A way back")
+        ways: dict[str, Slot] = {}
+        for reference, target in self.references.items():
+            owner, name = reference.split(".")
+            slot = Slot(owner, name, target, is_inverse=True)
+            ways[f"{target}|{owner}{BACKWARDS}{name}"] = slot
+            alone = sum(other == target for key, other in self.references.items() if key.startswith(f"{owner}.")) == 1
+            way = given.get(reference, owner if alone else "")
+            if way and (reference in given or f"{target}|{way}" not in ways):
+                if reference in given and f"{target}|{way}" in ways:
+                    raise InvalidModel(f"Two ways back of {target!r} would be called {way!r}.")
+                ways[f"{target}|{way}"] = slot
+        return ways
+
+    def _read_acyclic(self, slots: Iterable[str]) -> tuple[str, ...]:
+        listed = (slots,) if isinstance(slots, str) else tuple(slots)
+        for slot in listed:
+            if slot not in self.references:
+                raise UnknownVariable.named(slot, self.references, "the references of this schema")
+        return listed
+
+    # --- files ---
+
+    def to_record(self) -> dict[str, Any]:
+        """Classes, attributes and references as plain lists and texts, for files."""
+        return {
+            "classes": {
+                name: {attribute: None if v.is_continuous else list(v.states) for attribute, v in attributes.items()}
+                for name, attributes in self._attributes.items()
+            },
+            "keys": dict(self.references),
+            "inverse": {way.partition("|")[2]: slot.reference for way, slot in self._inverse.items()},
+            "acyclic": list(self.acyclic),
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Schema:
+        """The inverse of `to_record`."""
+        classes: Mapping[str, Any] = record["classes"]
+        variables = {
+            f"{name}.{attribute}": states for name, own in classes.items() for attribute, states in own.items()
+        }
+        inverse = {slot: way for way, slot in record["inverse"].items() if BACKWARDS not in way}
+        empty: dict[str, Any] = {name: {} for name in classes}
+        return cls(empty, keys=record["keys"], variables=variables, inverse=inverse, acyclic=record["acyclic"])
+
+    # --- as a value ---
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schema):
+            return NotImplemented
+        return self.to_record() == other.to_record()
+
+    def __hash__(self) -> int:
+        return hash((self.classes, tuple(self.references.items())))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Schema.from_record, (self.to_record(),)
+
+    def __repr__(self) -> str:
+        sizes = {"class": len(self.classes), "attribute": len(self.variables), "reference": len(self.references)}
+        return f"<Schema: {', '.join(counted(size, thing) for thing, size in sizes.items())}>"
+
+    def _shown(self) -> TextTable:
+        rows = []
+        for name in self.classes:
+            rows += [(name, attribute, states_cell(variable)) for attribute, variable in self._attributes[name].items()]
+            own = [key for key in self.references if key.startswith(f"{name}.")]
+            rows += [(name, key.partition(".")[2], f"-> {self.references[key]}") for key in own]
+        return TextTable(("class", "attribute", "states"), tuple(rows), 3)
+
+    def __str__(self) -> str:
+        return f"{title_of(self)}\n\n{self._shown()}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{title_of(self)}</p>{self._shown().to_html()}"
+
+
+def _way_name(way: str) -> str:
+    return way.partition("|")[2]
+
+
+def _check_name(name: object, what: str) -> None:
+    if not isinstance(name, str) or not name or _SEPARATORS & set(name):
+        raise InvalidModel(f"{what} is named by a text without any of . ~ [ ] ( ) , = and blanks, not {name!r}.")
+
+
+def _references(keys: Mapping[str, str], classes: tuple[str, ...]) -> dict[str, str]:
+    for reference, target in keys.items():
+        owner, dot, slot = reference.partition(".") if isinstance(reference, str) else ("", "", "")
+        if not dot or not slot:
+            raise InvalidModel(
+                f"keys= maps 'class.slot' to a class, such as {{'registration.student': 'student'}}; "
+                f"{reference!r} is no slot of a class."
+            )
+        for name in (owner, target):
+            if name not in classes:
+                raise InvalidModel(
+                    f"keys= says {reference!r}: {target!r}, but {name!r} is not a class of this schema."
+                    f"{suggestion(name, classes)}"
+                )
+        _check_name(slot, "A slot")
+        if slot == KEY and owner == target:
+            raise InvalidModel(f"keys= says that each {owner!r} is a {target!r}, which says nothing: leave it out.")
+    return dict(keys)
+
+
+def variable_of(name: str, states: Any) -> Variable:
+    """A variable of this name, from its states, their number, `None` for numbers, or a variable."""
+    if isinstance(states, Variable):
+        return states if states.name == name else states.renamed(name)
+    return Variable(name, states)
+
+
+def _attributes_of(
+    name: str, table: Any, references: Mapping[str, str], named: Mapping[str, Variable]
+) -> dict[str, Variable]:
+    """Attribute -> variable, of the columns of a table that are no keys."""
+    opened = open_class(name, table)
+    slots = {reference.partition(".")[2] for reference in references if reference.startswith(f"{name}.")}
+    for slot in slots:
+        if slot not in opened.names and opened.names:
+            raise UnknownVariable(
+                f"keys= says that {name!r} has a column {slot!r}, which its table lacks."
+                f"{suggestion(slot, map(str, opened.names))}"
+            )
+    found: dict[str, Variable] = {}
+    doubtful: dict[str, str] = {}
+    for column, cells in opened.read([one for one in opened.names if one not in slots and one != KEY]).items():
+        attribute = f"{name}.{column}"
+        _check_name(column, f"A column of {name!r}")
+        if attribute in named:
+            found[column] = named[attribute]
+        elif has_values(column, cells):
+            variable, encoded = read_column(attribute, cells)
+            if why := doubt_of(attribute, variable, np.asarray(encoded)):
+                doubtful[attribute] = why
+            else:
+                found[column] = variable
+    if doubtful:
+        warn_of_doubtful(doubtful)
+    return found
+
+
+def open_class(name: str, table: Any) -> OpenColumns:
+    """The columns of the table of a class; errors name the class."""
+    try:
+        return open_columns(table)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"The table of {name!r}: {error}") from None
+
+
+StatesLike = Iterable[State] | int | Variable | None

@@ -1,0 +1,267 @@
+"""Relational models against the joint of all attributes of all objects, enumerated in plain dictionaries."""
+
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import plausible as pb
+
+KEYS = {"registration.student": "student", "registration.course": "course", "course.teacher": "teacher"}
+STATES = {
+    "teacher.skill": ["poor", "good"],
+    "course.difficulty": ["easy", "hard"],
+    "student.wits": ["low", "high"],
+    "registration.grade": ["A", "B", "C"],
+    "student.honours": ["no", "yes"],
+    "course.rating": ["bad", "good"],
+}
+
+
+def median(values, upper=False):
+    ranked = sorted(values)
+    return ranked[len(ranked) // 2 if upper else (len(ranked) - 1) // 2]
+
+
+def mode(values, last=False):
+    counts = Counter(values)
+    return (max if last else min)(value for value, number in counts.items() if number == max(counts.values()))
+
+
+def mean(values, up=False):
+    """The nearest position to the mean of positions; halves go down, or up."""
+    twice = 2 * sum(values)
+    return min(range(3), key=lambda state: (abs(2 * state * len(values) - twice), -state if up else state))
+
+
+#: Text -> (the class it starts from, which attributes of which objects it is of, what it makes of them, its states).
+TERMS = {
+    "course.teacher.skill": ("course", lambda t, i: [("teacher.skill", t["course"]["teacher"][i])], lambda v: v[0], 2),
+    "registration.student.wits": (
+        "registration", lambda t, i: [("student.wits", t["registration"]["student"][i])], lambda v: v[0], 2,
+    ),
+    "registration.course.difficulty": (
+        "registration", lambda t, i: [("course.difficulty", t["registration"]["course"][i])], lambda v: v[0], 2,
+    ),
+    "registration.course.teacher.skill": (
+        "registration",
+        lambda t, i: [("teacher.skill", t["course"]["teacher"][t["registration"]["course"][i]])],
+        lambda v: v[0],
+        2,
+    ),
+}  # fmt: skip
+
+
+def grades(owner):
+    return lambda t, i: [("registration.grade", r) for r, x in enumerate(t["registration"][owner]) if x == i]
+
+
+def wits_of_course(t, i):
+    registration = t["registration"]
+    return [("student.wits", s) for s, c in zip(registration["student"], registration["course"], strict=True) if c == i]
+
+
+for owner in ("student", "course"):
+    chain = f"{owner}.registration.grade"
+    TERMS |= {
+        f"mode({chain}, empty=none)": (owner, grades(owner), lambda v: mode(v) if v else 3, 4),
+        f"mode({chain}, ties=upper, empty=C)": (owner, grades(owner), lambda v: mode(v, last=True) if v else 2, 3),
+        f"median({chain}, empty=A)": (owner, grades(owner), lambda v: median(v) if v else 0, 3),
+        f"median({chain}, ties=upper, empty=A)": (owner, grades(owner), lambda v: median(v, True) if v else 0, 3),
+        f"mean({chain}, empty=none)": (owner, grades(owner), lambda v: mean(v) if v else 3, 4),
+        f"mean({chain}, ties=upper, empty=B)": (owner, grades(owner), lambda v: mean(v, True) if v else 1, 3),
+        f"max({chain}, empty=none)": (owner, grades(owner), lambda v: max(v) if v else 3, 4),
+        f"min({chain}, empty=C)": (owner, grades(owner), lambda v: min(v) if v else 2, 3),
+        f"count({chain} = A, cap=2)": (owner, grades(owner), lambda v: min(v.count(0), 2), 3),
+        f"count({chain} in A | C, cap=1)": (owner, grades(owner), lambda v: min(v.count(0) + v.count(2), 1), 2),
+        f"count({owner}.registration, cap=3)": (owner, grades(owner), lambda v: min(len(v), 3), 4),
+        f"exists({chain} = B)": (owner, grades(owner), lambda v: int(1 in v), 2),
+        f"exists({owner}.registration)": (owner, grades(owner), lambda v: int(bool(v)), 2),
+    }
+TERMS["max(course.registration.student.wits, empty=low)"] = (
+    "course", wits_of_course, lambda v: max(v) if v else 0, 2,
+)  # fmt: skip
+TERMS["count(course.registration.student.wits = high, cap=2)"] = (
+    "course", wits_of_course, lambda v: min(v.count(1), 2), 3,
+)  # fmt: skip
+
+
+def random_tables(rng, sizes=(1, 2, 2, 4)):
+    """Tables whose keys are numbers of rows, which the oracle reads; values as positions, None where missing."""
+    teachers, courses, students, registrations = sizes
+    return {
+        "teacher": {"id": list(range(teachers))},
+        "course": {"id": list(range(courses)), "teacher": rng.integers(teachers, size=courses).tolist()},
+        "student": {"id": list(range(students))},
+        "registration": {
+            "id": list(range(registrations)),
+            "student": rng.integers(students, size=registrations).tolist(),
+            "course": rng.integers(courses, size=registrations).tolist(),
+        },
+    }
+
+
+def random_parents(rng):
+    """Class attribute -> its parents, of no more than two."""
+    own = {owner: [text for text, term in TERMS.items() if term[0] == owner] for owner in ("student", "course")}
+    student = list(rng.choice(own["student"], rng.integers(1, 3), replace=False))
+    course = list(
+        rng.choice([text for text in own["course"] if "skill" not in text], rng.integers(1, 3), replace=False)
+    )
+    single = ["registration.student.wits", "registration.course.difficulty", "registration.course.teacher.skill"]
+    return {
+        "teacher.skill": [],
+        "course.difficulty": ["course.teacher.skill"] if rng.random() < 0.5 else [],
+        "student.wits": [],
+        "registration.grade": list(rng.choice(single, rng.integers(1, 3), replace=False)),
+        "student.honours": student,
+        "course.rating": course,
+    }
+
+
+def random_model(rng, parents):
+    schema = pb.Schema({name: {} for name in ("teacher", "course", "student", "registration")}, keys=KEYS,
+                       variables=STATES)  # fmt: skip
+    cpds, tables = [], {}
+    for name, texts in parents.items():
+        shape = [TERMS[text][3] for text in texts] + [len(STATES[name])]
+        table = rng.dirichlet(np.ones(shape[-1]), size=shape[:-1])
+        if rng.random() < 0.3:  # zeros
+            table = np.where(rng.random(table.shape) < 0.2, 0.0, table) + 1e-300
+            table /= table.sum(axis=-1, keepdims=True)
+            table[table < 1e-200] = 0.0
+        tables[name] = table
+        cpds.append(pb.TableCPD(name, table, parents=texts, states=STATES[name]))
+    return pb.RelationalModel(schema, cpds), tables
+
+
+def attributes_of(tables):
+    return [(name, place) for name in STATES for place in range(len(tables[name.split(".")[0]]["id"]))]
+
+
+def joint_of(tables, parents, cpds):
+    """{assignment as a tuple: probability}, over `attributes_of(tables)`."""
+    nodes = attributes_of(tables)
+    joint = {}
+    for states in itertools.product(*(range(len(STATES[name])) for name, _ in nodes)):
+        world = dict(zip(nodes, states, strict=True))
+        probability = 1.0
+        for (name, place), state in world.items():
+            row = cpds[name]
+            for text in parents[name]:
+                _, inputs, function, _ = TERMS[text]
+                row = row[function([world[node] for node in inputs(tables, place)])]
+            probability *= row[state]
+        if probability:
+            joint[states] = probability
+    return nodes, joint
+
+
+def with_values(tables, nodes, states, known):
+    """The tables with columns for the attributes, None where not known."""
+    filled = {name: {column: list(cells) for column, cells in table.items()} for name, table in tables.items()}
+    for (name, place), state, is_known in zip(nodes, states, known, strict=True):
+        owner, attribute = name.split(".")
+        column = filled[owner].setdefault(attribute, [None] * len(filled[owner]["id"]))
+        column[place] = STATES[name][state] if is_known else None
+    return filled
+
+
+def ground_name(node):
+    owner, attribute = node[0].split(".")
+    return f"{owner}[{node[1]}].{attribute}"
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_all_answers_equal_enumeration(seed):
+    """Posteriors, joints, P(tables) and the best completion are those of the enumerated joint."""
+    rng = np.random.default_rng(seed)
+    tables, parents = random_tables(rng, (1, 2, 2, 3)), random_parents(rng)
+    model, cpds = random_model(rng, parents)
+    nodes, joint = joint_of(tables, parents, cpds)
+    drawn = list(joint)[rng.choice(len(joint), p=np.array(list(joint.values())) / sum(joint.values()))]
+    known = rng.random(len(nodes)) < rng.choice([0.0, 0.4, 0.8])
+    filled = with_values(tables, nodes, drawn, known)
+    kept = {
+        states: p
+        for states, p in joint.items()
+        if all(a == b for a, b, k in zip(states, drawn, known, strict=True) if k)
+    }
+    total = sum(kept.values())
+
+    assert float(model.log_likelihood(filled)) == pytest.approx(math.log(total), abs=1e-9)
+    network, evidence = model.ground(filled), model.evidence(filled)
+    assert network.log_probability(evidence) == pytest.approx(math.log(total), abs=1e-9)
+    assert len(evidence) == known.sum()
+
+    for name, states in STATES.items():
+        beliefs = model.predict_proba(filled, name)
+        for place, node in enumerate(node for node in nodes if node[0] == name):
+            at = nodes.index(node)
+            expected = [sum(p for s, p in kept.items() if s[at] == state) / total for state in range(len(states))]
+            np.testing.assert_allclose(beliefs.iloc[place], expected, atol=1e-9)
+            answer = model.query(ground_name(node), tables=filled)
+            np.testing.assert_allclose(answer.values, expected, atol=1e-9)
+            assert answer.info.exact
+            np.testing.assert_allclose(network.query(ground_name(node), evidence).values, expected, atol=1e-9)
+
+    hidden = [at for at, is_known in enumerate(known) if not is_known][:2]
+    if len(hidden) == 2:
+        answer = model.query([ground_name(nodes[at]) for at in hidden], tables=filled)
+        expected = np.zeros(answer.values.shape)
+        for states, p in kept.items():
+            expected[tuple(states[at] for at in hidden)] += p / total
+        np.testing.assert_allclose(answer.values, expected, atol=1e-9)
+
+    best = model.mpe(tables=filled)
+    assert best.log_probability == pytest.approx(math.log(max(kept.values())), abs=1e-9)
+    assert list(best) == [ground_name(node) for node in sorted(nodes, key=lambda node: list(STATES).index(node[0]))]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_intervention_cuts_an_object_from_its_parents(seed):
+    """P(X | do, tables) is that of the joint in which the attribute of one object has no distribution."""
+    rng = np.random.default_rng(100 + seed)
+    tables, parents = random_tables(rng, (1, 1, 2, 3)), random_parents(rng)
+    model, _ = random_model(rng, parents)
+    network = model.ground(tables)
+    nodes = attributes_of(tables)
+    cut, target = (ground_name(nodes[at]) for at in rng.choice(len(nodes), 2, replace=False))
+    state = network.variables[cut].states[0]
+    answer = model.query(target, do={cut: state}, tables=tables)
+    np.testing.assert_allclose(answer.values, network.query(target, do={cut: state}).values, atol=1e-12)
+
+
+def test_soft_evidence_counts_as_in_the_ground_network():
+    """A likelihood on one object, and several evidence kinds at once, give what the ground network gives."""
+    rng = np.random.default_rng(5)
+    tables, parents = random_tables(rng), random_parents(rng)
+    model, _ = random_model(rng, parents)
+    network = model.ground(tables)
+    evidence = {"registration[0].grade": pb.likelihood([0.2, 0.5, 0.3]), "registration[1].grade": ["A", "B"]}
+    for target in ("student[0].wits", "course[1].rating", "registration[0].grade"):
+        answer = model.query(target, evidence, tables=tables)
+        np.testing.assert_allclose(answer.values, network.query(target, evidence).values, atol=1e-12)
+
+
+def test_complete_tables_have_the_probability_of_their_completion():
+    """Without missing values log P is a sum over rows: the product that enumeration has for that assignment."""
+    rng = np.random.default_rng(3)
+    tables, parents = random_tables(rng), random_parents(rng)
+    model, cpds = random_model(rng, parents)
+    nodes = attributes_of(tables)
+    drawn = model.sample(tables, seed=1)
+    filled = {name: frame.to_dict("list") for name, frame in drawn.items()}
+    world = {
+        (name, place): STATES[name].index(filled[name.split(".")[0]][name.split(".")[1]][place])
+        for name, place in nodes
+    }
+    logs = 0.0
+    for (name, place), state in world.items():
+        row = cpds[name]
+        for text in parents[name]:
+            row = row[TERMS[text][2]([world[node] for node in TERMS[text][1](tables, place)])]
+        logs += math.log(row[state])
+    assert model.log_likelihood(drawn) == pytest.approx(logs, abs=1e-9)
