@@ -20,7 +20,7 @@ from plausible.io import FORMATS, Model, Network, load, save
 from plausible.io.assembly import reading
 from plausible.io.files import format_of_text
 from plausible.io.formats import AnyModel
-from plausible.models import BayesianNetwork
+from plausible.models import BayesianNetwork, RelationalModel
 from plausible.models.sequences.sequence_model import SequenceModel
 
 #: The endings of files that hold models.
@@ -62,6 +62,11 @@ def read_model(source: str, format: str | None = None, *, lenient: bool = False)
         raise NotSupported(
             f"{source!r} is a {type(model).__name__}, a model in time, which other commands ask: plausible filter, "
             "plausible smooth and plausible forecast."
+        )
+    if isinstance(model, RelationalModel):
+        raise NotSupported(
+            f"{source!r} is a relational model, whose questions need tables: ask them in Python, or see "
+            "plausible info and plausible learn --schema."
         )
     return model
 

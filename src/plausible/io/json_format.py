@@ -9,11 +9,11 @@
 
 A distribution has the fields of its kind, see `CPD.to_record`; tables are numbers in a row, the child's state changing
 fastest. A `"markov-network"` has `"factors": [{"scope": ["A", "B"], "values": [...]}]` instead, the last variable's
-state changing fastest. Models in time have the fields of their records, see `SequenceModel.to_record`, in the place of
-variables. An `"influence-diagram"` has no inputs, but `"decisions": [{"variable": "umbrella", "sees":
-["forecast"]}]` and `"utilities": [{"name": "comfort", "parents": ["rain", "umbrella"], "values": [...]}]`. States are
-text, numbers, truth values, null, or lists of these, which stand for tuples. Fields that are not known are errors, so
-that nothing is passed over.
+state changing fastest. Models in time and relational models have the fields of their records, see
+`SequenceModel.to_record`, in the place of variables. An `"influence-diagram"` has no inputs, but `"decisions":
+[{"variable": "umbrella", "sees": ["forecast"]}]` and `"utilities": [{"name": "comfort", "parents": ["rain",
+"umbrella"], "values": [...]}]`. States are text, numbers, truth values, null, or lists of these, which stand for tuples. Fields that
+are not known are errors, so that nothing is passed over.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from plausible.factors.alignment import num_entries
 from plausible.io.assembly import Assembly
 from plausible.io.formats import AnyModel, Format, check_model, from_plain, to_plain
 from plausible.io.json_values import JSONValue, parse_values
-from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
+from plausible.models import BayesianNetwork, MarkovNetwork, Notes, RelationalModel, VariableNotes
 from plausible.models.sequences.kinds import SEQUENCE_KINDS
 from plausible.models.sequences.sequence_model import SequenceModel
 from plausible.variables import State, Variable
@@ -53,6 +53,9 @@ _PARTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     _MARKOV: (("factors",), ()),
     _DIAGRAM: (("distributions", "decisions", "utilities"), ()),
 }
+#: Models whose fields are those of their records.
+Recorded: TypeAlias = SequenceModel | RelationalModel
+_RECORDED: Final[Mapping[str, type[Recorded]]] = {**SEQUENCE_KINDS, RelationalModel.kind: RelationalModel}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTES = ("name", "description", "reference", "properties")
 _NODE_NOTES = ("label", "description", "position", "properties")
@@ -68,8 +71,8 @@ def parse_json(text: str, *, lenient: bool = False) -> AnyModel:
     """
     root = parse_values(text)
     kind = _kind(root)
-    if kind in SEQUENCE_KINDS:
-        return _sequence_model(root, SEQUENCE_KINDS[kind])
+    if kind in _RECORDED:
+        return _recorded_model(root, _RECORDED[kind])
     required, optional = _PARTS[kind]
     fields = root.fields(("format", "version", "kind", "variables", *required), (*_NOTES, *optional))
     if kind == _MARKOV:
@@ -91,14 +94,14 @@ def _kind(root: JSONValue) -> str:
         found = f"This file has version {version.value}" if type(version.value) is int else "This file has no version"
         raise version.error(f"{found}; version {VERSION} can be read.")
     kind = head.get("kind", root)
-    known = (*_PARTS, *SEQUENCE_KINDS)
+    known = (*_PARTS, *_RECORDED)
     if not isinstance(kind.value, str) or kind.value not in known:
         hint = suggestion(kind.value, known) if isinstance(kind.value, str) else ""
         raise kind.error(f'Expected "kind": {", ".join(map(json.dumps, known))}.{hint}')
     return str(kind.value)
 
 
-def _sequence_model(root: JSONValue, kind: type[SequenceModel]) -> SequenceModel:
+def _recorded_model(root: JSONValue, kind: type[Recorded]) -> Recorded:
     fields = {key: part for key, part in root.fields((), None).items() if key not in ("format", "version", "kind")}
     try:
         model = kind.from_record({key: part.value for key, part in fields.items()})
@@ -292,7 +295,7 @@ def format_json(model: AnyModel) -> str:
     <BLANKLINE>
     """
     check_model(model)
-    if isinstance(model, SequenceModel):
+    if isinstance(model, SequenceModel | RelationalModel):
         return _text({"format": "plausible", "version": VERSION, "kind": model.kind, **model.to_record()}, {})
     kind = _BAYESIAN if isinstance(model, BayesianNetwork) else _MARKOV
     kind = _DIAGRAM if isinstance(model, InfluenceDiagram) else kind

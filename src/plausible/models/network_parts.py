@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from plausible.base import shown
+from plausible.base import plain, shown
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable, shortened
 from plausible.factors import Factor
@@ -138,3 +138,25 @@ def contradicted(name: str, finding: object, value: object, setting: str = "", w
     """The error for evidence against an intervention, which may set a variable of one slice: there `setting` is it."""
     seen = f"{name}={shown(finding)}{where and f' in {where}'}"
     return ImpossibleEvidence(f"The evidence {seen} contradicts do={{{setting or name!r}: {shown(value)}}}.")
+
+
+def variable_record(variable: Variable) -> dict[str, Any]:
+    """A variable as files have it: states that are tuples become lists."""
+    if variable.is_continuous:
+        return {"name": variable.name, "continuous": True}
+    return {"name": variable.name, "states": [_listed(state) for state in variable.states]}
+
+
+def variable_of(record: Mapping[str, Any]) -> Variable:
+    """The inverse of `variable_record`."""
+    if record.get("continuous", False):
+        return Variable(record["name"])
+    return Variable(record["name"], [_tupled(state) for state in record["states"]])
+
+
+def _listed(state: State) -> Any:
+    return [_listed(part) for part in state] if isinstance(state, tuple) else plain(state)
+
+
+def _tupled(state: Any) -> State:
+    return tuple(_tupled(part) for part in state) if isinstance(state, list) else state

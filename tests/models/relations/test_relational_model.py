@@ -2,12 +2,15 @@
 
 import itertools
 import math
+import pickle
 from collections import Counter
 
 import numpy as np
 import pytest
 
 import plausible as pb
+from plausible.errors import CyclicGraph, NotRepresentable
+from plausible.models.relations.families import open_cycle
 
 KEYS = {"registration.student": "student", "registration.course": "course", "course.teacher": "teacher"}
 STATES = {
@@ -265,3 +268,53 @@ def test_complete_tables_have_the_probability_of_their_completion():
             row = row[TERMS[text][2]([world[node] for node in TERMS[text][1](tables, place)])]
         logs += math.log(row[state])
     assert model.log_likelihood(drawn) == pytest.approx(logs, abs=1e-9)
+
+
+def test_files_and_pickles_keep_the_model(tmp_path):
+    """Schema, names of ways back, slots that never lead back and distributions of any kind come back as they were."""
+    schema = pb.Schema(
+        {"person": {}, "club": {}, "membership": {}},
+        keys={"person.mother": "person", "membership.person": "person", "membership.club": "club"},
+        variables={"person.gene": ["aa", ("a", 1)], "person.age": None, "club.kind": 3},
+        inverse={"membership.person": "memberships"},
+        acyclic=["person.mother"],
+    )
+    model = pb.RelationalModel(
+        schema,
+        [
+            pb.TableCPD("person.gene", np.eye(2), ["person.mother.gene"], states=["aa", ("a", 1)]),
+            pb.TableCPD("person.gene", [0.5, 0.5], states=["aa", ("a", 1)]),
+            pb.LinearGaussianCPD("person.age", 40.0, variance=100.0),
+            pb.TableCPD("club.kind", [0.2, 0.3, 0.5]),
+            pb.NoisyOr("person.joins", ["exists(person.memberships.club.kind = 2)"], [0.4]),
+        ],
+    )
+    pb.save(model, tmp_path / "model.json")
+    for again in (pb.load(tmp_path / "model.json"), pickle.loads(pickle.dumps(model))):
+        assert again == model
+        assert again.schema == model.schema
+        assert again.schema.slots("person").keys() == model.schema.slots("person").keys()
+        assert again.is_stratified
+    with pytest.raises(NotRepresentable, match=r"RelationalModel as \.json"):
+        pb.save(model, tmp_path / "model.bif")
+
+
+def test_a_cycle_among_objects_is_told_by_their_names():
+    """Where no slot is declared acyclic, tables that close a circle are refused, and others are not."""
+    model = pb.RelationalModel(
+        pb.Schema({"person": {}}, keys={"person.boss": "person"}),
+        [
+            pb.TableCPD("person.mood", [[0.9, 0.1], [0.2, 0.8]], ["person.boss.mood"], states=["good", "bad"]),
+            pb.TableCPD("person.mood", [0.5, 0.5], states=["good", "bad"]),
+        ],
+    )
+    assert not model.is_stratified
+    assert open_cycle(model.dependencies) == ["person.mood", "person.mood"]
+    line = {"person": {"id": ["ann", "bo", "cy"], "boss": [None, "ann", "bo"]}}
+    step = np.array([[0.9, 0.1], [0.2, 0.8]])
+    np.testing.assert_allclose(model.ground(line).query("person[cy].mood").values, [0.5, 0.5] @ step @ step)
+    drawn = model.sample(line, seed=0)["person"]
+    assert drawn["mood"].notna().all()
+    circle = {"person": {"id": ["ann", "bo"], "boss": ["bo", "ann"]}}
+    with pytest.raises(CyclicGraph, match=r"person\[ann\]\.mood"):
+        model.ground(circle)

@@ -21,7 +21,7 @@ from plausible.inference.budget import Budget
 from plausible.inference.choice import EngineChoice
 from plausible.inference.plan import Plan
 from plausible.models.bayesian_network import BayesianNetwork
-from plausible.models.network_parts import read_cpds
+from plausible.models.network_parts import read_cpds, variable_of, variable_record
 from plausible.models.notes import Notes
 from plausible.models.question import read_names
 from plausible.models.relations.collective import Collective
@@ -420,15 +420,12 @@ def _log_probabilities(grounding: Grounding, ground: GroundFamily, cpd: CPD) -> 
 
 
 def _cpd_record(cpd: CPD) -> dict[str, Any]:
-    scope = [
-        {"name": one.name, "states": None if one.is_continuous else list(one.states)}
-        for one in (*cpd.parents, cpd.variable)
-    ]
+    scope = [variable_record(variable) for variable in (*cpd.parents, cpd.variable)]
     return {"scope": scope, "kind": cpd.kind, **cpd.to_record()}
 
 
 def _cpd_of(record: Mapping[str, Any]) -> CPD:
-    *parents, child = (Variable(one["name"], one["states"]) for one in record["scope"])
+    *parents, child = map(variable_of, record["scope"])
     parts = {key: part for key, part in record.items() if key not in ("scope", "kind")}
     return KINDS[record["kind"]].from_record(child, tuple(parents), parts)
 

@@ -15,6 +15,7 @@ from plausible.data.column_types import doubt_of, read_column, warn_of_doubtful
 from plausible.data.columns import has_values
 from plausible.data.sources import OpenColumns, open_columns
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted, suggestion
+from plausible.models.network_parts import variable_of, variable_record
 from plausible.models.shown_parts import title_of
 from plausible.variables import State, Variable
 from plausible.variables.variable import states_cell
@@ -118,7 +119,7 @@ class Schema(Frozen):
             _check_name(name, "A class")
         self.classes = tuple(given)
         self.references = MappingProxyType(_references(keys or {}, self.classes))
-        named = {name: variable_of(name, states) for name, states in (variables or {}).items()}
+        named = {name: _variable(name, states) for name, states in (variables or {}).items()}
         self._attributes = {name: _attributes_of(name, table, self.references, named) for name, table in given.items()}
         for name, variable in named.items():
             self._add(name, variable)
@@ -192,7 +193,7 @@ class Schema(Frozen):
         changed._inverse = self._inverse
         changed._attributes = {name: dict(attributes) for name, attributes in self._attributes.items()}
         for name, states in variables.items():
-            changed._add(name, variable_of(name, states))
+            changed._add(name, _variable(name, states))
         return changed
 
     # --- slots ---
@@ -229,11 +230,11 @@ class Schema(Frozen):
         """Classes, attributes and references as plain lists and texts, for files."""
         return {
             "classes": {
-                name: {attribute: None if v.is_continuous else list(v.states) for attribute, v in attributes.items()}
+                name: [variable_record(variable) for variable in attributes.values()]
                 for name, attributes in self._attributes.items()
             },
             "keys": dict(self.references),
-            "inverse": {way.partition("|")[2]: slot.reference for way, slot in self._inverse.items()},
+            "inverse": {slot.reference: _way_name(way) for way, slot in self._inverse.items() if BACKWARDS not in way},
             "acyclic": list(self.acyclic),
         }
 
@@ -241,12 +242,11 @@ class Schema(Frozen):
     def from_record(cls, record: Mapping[str, Any]) -> Schema:
         """The inverse of `to_record`."""
         classes: Mapping[str, Any] = record["classes"]
-        variables = {
-            f"{name}.{attribute}": states for name, own in classes.items() for attribute, states in own.items()
-        }
-        inverse = {slot: way for way, slot in record["inverse"].items() if BACKWARDS not in way}
+        variables = {one["name"]: variable_of(one) for own in classes.values() for one in own}
         empty: dict[str, Any] = {name: {} for name in classes}
-        return cls(empty, keys=record["keys"], variables=variables, inverse=inverse, acyclic=record["acyclic"])
+        return cls(
+            empty, keys=record["keys"], variables=variables, inverse=record["inverse"], acyclic=record["acyclic"]
+        )
 
     # --- as a value ---
 
@@ -309,7 +309,7 @@ def _references(keys: Mapping[str, str], classes: tuple[str, ...]) -> dict[str, 
     return dict(keys)
 
 
-def variable_of(name: str, states: Any) -> Variable:
+def _variable(name: str, states: Any) -> Variable:
     """A variable of this name, from its states, their number, `None` for numbers, or a variable."""
     if isinstance(states, Variable):
         return states if states.name == name else states.renamed(name)

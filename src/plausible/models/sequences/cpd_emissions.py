@@ -13,10 +13,10 @@ from plausible.cpds import CPD, KINDS, ConditionalGaussianCPD
 from plausible.data.sequences import Sequences
 from plausible.errors import InvalidModel, NotSupported
 from plausible.graphs import DAG
+from plausible.models.network_parts import variable_of, variable_record
 from plausible.models.sequences.cpd_emission_rows import LAG, CompletedRows, completed_rows
 from plausible.models.sequences.emissions import Emission, Forecast, ObservedRows
 from plausible.models.sequences.gaussian_emissions import mixture_forecasts
-from plausible.models.sequences.sequence_model import variable_of, variable_record
 from plausible.variables import Variable
 
 

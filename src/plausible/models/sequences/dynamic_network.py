@@ -14,9 +14,9 @@ from plausible.cpds import CPD, KINDS
 from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.graphs import DAG
 from plausible.models.bayesian_network import BayesianNetwork
+from plausible.models.network_parts import variable_of, variable_record
 from plausible.models.notes import Notes
 from plausible.models.sequences.dynamic_answers import DynamicAnswers
-from plausible.models.sequences.sequence_model import variable_of, variable_record
 from plausible.models.sequences.template import Lagged, Template, lagged
 from plausible.variables import Variable
 from plausible.variables.variable import states_cell

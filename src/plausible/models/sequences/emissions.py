@@ -18,7 +18,7 @@ from plausible.cpds import CPD, TableCPD
 from plausible.cpds.reading import normalized_rows, place_text
 from plausible.data.sequences import Sequences
 from plausible.errors import InvalidModel, counted, suggestion
-from plausible.models.sequences.sequence_model import variable_of, variable_record
+from plausible.models.network_parts import variable_of, variable_record
 from plausible.variables import State, Variable
 
 #: What the columns of a model are called that nobody named.

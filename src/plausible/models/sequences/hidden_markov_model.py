@@ -20,6 +20,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, 
 from plausible.factors import Factor
 from plausible.inference.markov_chains.markov_chain import MarkovChain
 from plausible.models.bayesian_network import BayesianNetwork
+from plausible.models.network_parts import variable_of, variable_record
 from plausible.models.sequences import state_inference
 from plausible.models.sequences.emissions import (
     OBSERVATION,
@@ -30,7 +31,7 @@ from plausible.models.sequences.emissions import (
 )
 from plausible.models.sequences.hidden_state_model import HiddenStateModel, ObservedSteps
 from plausible.models.sequences.reading_models import read_chain, read_emission
-from plausible.models.sequences.sequence_model import refuse_impossible, variable_of, variable_record
+from plausible.models.sequences.sequence_model import refuse_impossible
 from plausible.models.sequences.shown_models import chain_table, emission_tables
 from plausible.models.sequences.state_inference import HiddenChains
 from plausible.models.sequences.state_paths import OnlineFilter

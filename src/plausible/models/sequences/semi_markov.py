@@ -15,10 +15,10 @@ from plausible.base.records import TextTable
 from plausible.cpds import TableCPD
 from plausible.data.sequences import Sequences
 from plausible.errors import InvalidArgument, InvalidModel
+from plausible.models.network_parts import variable_of, variable_record
 from plausible.models.sequences.emissions import OBSERVATION, STATE, as_written, emission_of
 from plausible.models.sequences.hidden_state_model import HiddenStateModel, ObservedSteps
 from plausible.models.sequences.reading_models import read_chain, read_emission
-from plausible.models.sequences.sequence_model import variable_of, variable_record
 from plausible.models.sequences.shown_models import chain_table, emission_tables
 from plausible.models.sequences.state_inference import HiddenChains
 from plausible.variables import State, Variable

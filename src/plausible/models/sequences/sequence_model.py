@@ -13,11 +13,11 @@ from plausible.base.frozen import Frozen
 from plausible.base.hints import SEQUENCE_HINTS, Hinted
 from plausible.base.options import Seed
 from plausible.base.pictured import html_with_picture
-from plausible.base.records import TextTable, plain
+from plausible.base.records import TextTable
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import ImpossibleEvidence
 from plausible.models.shown_parts import title_of
-from plausible.variables import State, Variable
+from plausible.variables import Variable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,28 +164,6 @@ class SequenceModel(Frozen, Hinted, ABC):
         """
         sequences = self._read(rows, sequence, time, gaps)
         return sequences.series(self._step_log_likelihoods(sequences), "log_likelihood")
-
-
-def variable_record(variable: Variable) -> dict[str, Any]:
-    """A variable as files have it: states that are tuples become lists."""
-    if variable.is_continuous:
-        return {"name": variable.name, "continuous": True}
-    return {"name": variable.name, "states": [_listed(state) for state in variable.states]}
-
-
-def variable_of(record: Mapping[str, Any]) -> Variable:
-    """The inverse of `variable_record`."""
-    if record.get("continuous", False):
-        return Variable(record["name"])
-    return Variable(record["name"], [_tupled(state) for state in record["states"]])
-
-
-def _listed(state: State) -> Any:
-    return [_listed(part) for part in state] if isinstance(state, tuple) else plain(state)
-
-
-def _tupled(state: Any) -> State:
-    return tuple(_tupled(part) for part in state) if isinstance(state, list) else state
 
 
 def refuse_impossible(sequences: Sequences, step_log_likelihoods: Floats) -> None:
