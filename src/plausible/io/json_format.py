@@ -12,8 +12,8 @@ fastest. A `"markov-network"` has `"factors": [{"scope": ["A", "B"], "values": [
 state changing fastest. Models in time and relational models have the fields of their records, see
 `SequenceModel.to_record`, in the place of variables. An `"influence-diagram"` has no inputs, but `"decisions":
 [{"variable": "umbrella", "sees": ["forecast"]}]` and `"utilities": [{"name": "comfort", "parents": ["rain",
-"umbrella"], "values": [...]}]`. States are text, numbers, truth values, null, or lists of these, which stand for tuples. Fields that
-are not known are errors, so that nothing is passed over.
+"umbrella"], "values": [...]}]`. States are text, numbers, truth values, null, or lists of these, which stand for
+tuples. Fields that are not known are errors, so that nothing is passed over.
 """
 
 from __future__ import annotations
