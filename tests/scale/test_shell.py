@@ -8,6 +8,7 @@ import pytest
 
 import plausible as pb
 from plausible.cli import main
+from plausible.learn.incomplete_structures.available import complete_rows_of
 
 
 @pytest.fixture
@@ -67,6 +68,43 @@ def test_a_network_is_learned_on_a_cluster_as_in_memory(rows, processes, run, wa
         np.testing.assert_allclose(networks[1].cpd(name).to_table().values, cpd.to_table().values, rtol=1e-6)
 
 
+def test_numbers_are_states_on_a_cluster_as_in_memory(tmp_path, processes, run):
+    """Those of all files, with fractions, with gaps, and those that are states anyway."""
+    dose = [0.5, 1.25, np.nan, 3.0, 0.5, 7.5]
+    frame = pd.DataFrame({"dose": dose, "ill": list("nyynny"), "age": [3, 4, 4, 3, 3, 4]})
+    (tmp_path / "parts").mkdir()
+    for number in range(3):
+        frame.iloc[2 * number : 2 * number + 2].to_parquet(tmp_path / "parts" / f"{number}.parquet")
+    frame.to_parquet(tmp_path / "all.parquet")
+    networks = []
+    for data, more in (
+        (tmp_path / "all.parquet", []),
+        (tmp_path / "parts", ["--cluster", processes.scheduler.address]),
+    ):
+        way = ["--graph", "ill -> dose -> age", "--states", "dose", "--states", "age", "--missing", "complete-rows"]
+        code, _, errors = run("learn", data, "-o", tmp_path / "net.json", *way, *more)
+        assert code == 0, errors
+        networks.append(pb.load(tmp_path / "net.json"))
+    assert networks[1] == networks[0]
+    assert networks[0].variables["dose"].states == (0.5, 1.25, 3, 7.5)
+
+
+@pytest.mark.filterwarnings("ignore::plausible.data.DoubtfulColumns")
+def test_samples_of_a_cluster_are_those_of_rows_in_pieces(rows, processes, run):
+    """Each edge is as strong as in the bootstrap of the same files, read here."""
+    way = ["--method", "chow-liu", "--bootstrap", "6", "--seed", "3", "--missing", "complete-rows", "--json"]
+    address = processes.scheduler.address
+    code, text, errors = run("learn", rows / "parts", "-o", rows / "net.json", "--cluster", address, *way)
+    assert code == 0, errors
+    told = json.loads(text)
+    whole = complete_rows_of(pb.data.StreamStatistics(rows / "parts").for_learning())
+    strengths = pb.learn.bootstrap(whole, "chow-liu", 6, seed=3).strengths()
+    assert told["bootstrap_samples"] == 6
+    for edge in told["edges"]:
+        assert edge["strength"] == pytest.approx(strengths.strength(edge["parent"], edge["child"]))
+    assert any(0 < edge["as_directed"] < 1 for edge in told["edges"])
+
+
 def test_a_network_is_scored_on_a_cluster_as_in_memory(rows, processes, run):
     """Its log-likelihood, also where cells are missing, and scores of its graph."""
     answers = []
@@ -84,8 +122,7 @@ def test_a_network_is_scored_on_a_cluster_as_in_memory(rows, processes, run):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--bootstrap", "3"], "--bootstrap draws rows, which --cluster leaves where they are"),
-        (["--states", "smoke"], "--states looks at a column"),
+        (["--states", "smok"], "'smok' is not a variable of the data, though --states names it"),
         (["--hidden-states", "2"], "Rows in time are learned from where they are all together"),
         (["--weights", "wieght"], "'wieght' is not a variable of the data, which should have it as weights"),
         (["--continuous", "smok"], "'smok' is not a variable of the data, though --continuous names it"),

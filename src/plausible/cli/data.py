@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from plausible.base import Floats
 from plausible.cli.output import STANDARD_INPUT, is_standard, piped_bytes, piped_file
 from plausible.data.columns import has_values, read_numbers, with_values
 from plausible.data.sources import OpenColumns, open_columns
-from plausible.data.stream_statistics import PartitionedStatistics
+from plausible.data.stream_statistics import PartitionedStatistics, different_numbers
 from plausible.data.streams import Stream
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable, counted
@@ -86,17 +87,26 @@ def open_data(path: Path, cluster: str | None, **options: Any) -> DataColumns | 
     """The columns of a file, or of files that a cluster reads."""
     if cluster is None:
         return read_columns(path, **options)
-    if options.get("states"):
-        raise InvalidArgument("--states looks at a column, which only --cluster has: drop one of them.")
     if is_standard(path):
         raise InvalidArgument("--cluster reads files, which workers find under the same path, not standard input.")
     known = [*options.get("variables", ()), *map(Variable, options.get("continuous") or ())]
     stream = Stream(path, missing_values=options.get("missing_values"))
-    for variable in known:
-        if variable.name not in stream.names and variable.is_continuous:
-            raise UnknownVariable.named(variable.name, stream.names, "the data, though --continuous names it")
+    _refuse_absent(stream.names, **options)
+    if states := options.get("states"):
+        chosen = DaskStatistics(stream.read_with(columns=states), cluster)
+        numbers = different_numbers(chosen)
+        known += [_numbered(name, numbers[name]) if name in numbers else chosen.variables[name] for name in states]
     there = [variable for variable in known if variable.name in stream.names]
     return ClusterColumns(stream.read_with(variables=there), cluster)
+
+
+def _refuse_absent(
+    names: Iterable[str], continuous: Iterable[str] | None = None, states: Iterable[str] | None = None, **_: object
+) -> None:
+    for option, wanted in (("--continuous", continuous), ("--states", states)):
+        for name in wanted or ():
+            if name not in names:
+                raise UnknownVariable.named(name, names, f"the data, though {option} names it")
 
 
 def read_columns(
@@ -110,10 +120,7 @@ def read_columns(
     """The columns of a file; variables that have no column in it are passed over."""
     known = {variable.name: variable for variable in (*variables, *map(Variable, continuous or ()))}
     source = _piped(known, missing_values) if is_standard(path) else open_columns(path, known, missing_values)
-    for option, names in (("--continuous", continuous), ("--states", states)):
-        for name in names or ():
-            if name not in source.names:
-                raise UnknownVariable.named(name, source.names, f"the data, though {option} names it")
+    _refuse_absent(source.names, continuous, states)
     known |= {name: _with_states(name, source.read([name])[name]) for name in states or ()}
     return DataColumns(source, {name: variable for name, variable in known.items() if name in source.names})
 
@@ -138,8 +145,12 @@ def _with_states(name: str, column: Any) -> Variable:
     if not table.continuous:
         return table.variables[name]
     numbers = read_numbers(name, column)
-    distinct = np.unique(numbers[~np.isnan(numbers)]).tolist()
-    return Variable(name, [int(number) if number.is_integer() else number for number in distinct])
+    return _numbered(name, np.unique(numbers[~np.isnan(numbers)]))
+
+
+def _numbered(name: str, numbers: Floats) -> Variable:
+    """The variable whose states are numbers, which are different and sorted."""
+    return Variable(name, [int(number) if number.is_integer() else number for number in numbers.tolist()])
 
 
 def weighted_by(table: Table, column: str | None) -> Table:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from plausible.cli.charts import Drawn
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted
-from plausible.graphs import DAG
-from plausible.learn.confidence.resampling import Samples
+from plausible.graphs import DAG, PDAG
+from plausible.learn.confidence.resampling import Samples, rows_of
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
 from plausible.learn.constraint_based.orientation import Variant
 from plausible.learn.constraint_based.pc import ConstraintResult, pc
@@ -20,6 +21,7 @@ from plausible.learn.constraint_based.skeleton import SkeletonProgress
 from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.learned_structure import StructureResult, learn_structure, usual_score
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.search.checkpoint import StayingFile, checkpointed
 from plausible.search.run import Clock
 from plausible.search.search_problem import SearchState
 
@@ -28,6 +30,21 @@ Advance = Callable[..., None]
 
 #: Option -> the methods that take it.
 _METHODS_OF = {"--class": ("tan",), "--order": ("k2",), "--alpha": ("pc", "mmhc"), "--variant": ("pc",)}
+
+
+#: What comes after the search, in files beside its checkpoint.
+_STAGES = ("", "samples", "em")
+
+
+def stage(checkpoint: Path | None, name: str = "") -> StayingFile | None:
+    """The checkpoint of the search, or of what comes after it: that file stays until all is done."""
+    return None if checkpoint is None else StayingFile(f"{checkpoint}.{name}".rstrip("."))
+
+
+def remove_stages(checkpoint: Path) -> None:
+    """All is done."""
+    for name in _STAGES:
+        Path(f"{stage(checkpoint, name)}").unlink(missing_ok=True)
 
 
 def time_left(clock: Clock) -> float | None:
@@ -94,7 +111,14 @@ class Search:
         """The variables that options name."""
         return [*self.knowledge.names, *(self.order or ()), *([self.class_variable] if self.class_variable else [])]
 
-    def learn(self, table: Table | Statistics, num_samples: int, clock: Clock, advance: Advance) -> LearnedGraph:
+    def learn(
+        self,
+        table: Table | Statistics,
+        num_samples: int,
+        clock: Clock,
+        advance: Advance,
+        checkpoint: Path | None = None,
+    ) -> LearnedGraph:
         """The graph, and how often its edges are found in samples of the rows."""
         if self.method == "pc" and table.missing:
             name, number = next(iter(table.missing.items()))
@@ -107,17 +131,8 @@ class Search:
             used = time_used(clock)
             advance(None if used is None else used / (1 + num_samples), search_note(state))
 
-        result = self._search(table, clock, report)
-        results: list[StructureResult | ConstraintResult] = []
-        if num_samples and isinstance(table, Table) and time_left(clock) != 0:
-            samples = Samples(
-                num_samples,
-                seed=self.seed,
-                time_limit=time_left(clock),
-                progress=lambda done, of: advance((1 + done) / (1 + of)),
-            )
-            results = samples.learn(table, lambda rows: self._search(rows, clock))
-        graphs = [one.graph for one in results if one.stopped_by != "time limit"]
+        result = self._search(table, clock, report, stage(checkpoint))
+        graphs = self._of_samples(table, num_samples, clock, advance, checkpoint) if num_samples else []
         # Samples end in any order; sums over graphs that were sorted are always the same.
         strengths = (
             WeightedGraphs.of(graphs, source=f"bootstrap, {counted(len(graphs), 'sample')}").distinct().strengths()
@@ -137,8 +152,36 @@ class Search:
         text = f"pc: {size}, {len(undirected)} of them without a direction ({work})"
         return LearnedGraph(dag, text, undirected=undirected, strengths=strengths, num_samples=len(graphs))
 
+    def _of_samples(
+        self, table: Table | Statistics, number: int, clock: Clock, advance: Advance, checkpoint: Path | None
+    ) -> list[DAG | PDAG]:
+        """The graphs of samples of the rows, as far as there is time."""
+        if time_left(clock) == 0:
+            return []
+        samples = Samples(
+            number,
+            seed=self.seed,
+            time_limit=time_left(clock),
+            progress=lambda done, of: advance((1 + done) / (1 + of)),
+        )
+        # What a checkpoint keeps is whole: then time is up between samples alone.
+        each = clock if checkpoint is None else Clock.of(None)
+
+        def graph_of(rows: Table | Statistics) -> DAG | PDAG | None:
+            result = self._search(rows, each)
+            return None if result.stopped_by == "time limit" else result.graph
+
+        asked = {"data": table, "search": self, "number": number}
+        with checkpointed(stage(checkpoint, "samples"), "samples of the rows", lambda: asked) as saved:
+            graphs = samples.learn(rows_of(table), graph_of, saved)
+        return [graph for graph in graphs if graph is not None]
+
     def _search(
-        self, table: Table | Statistics, clock: Clock, report: Callable[[Any], None] | None = None
+        self,
+        table: Table | Statistics,
+        clock: Clock,
+        report: Callable[[Any], None] | None = None,
+        checkpoint: StayingFile | None = None,
     ) -> StructureResult | ConstraintResult:
         common: dict[str, Any] = {"knowledge": self.knowledge, "progress": report, "time_limit": time_left(clock)}
         if self.method == "pc":
@@ -147,7 +190,8 @@ class Search:
         options: dict[str, Any] = {"class_variable": self.class_variable, "order": self.order, "alpha": self.alpha}
         options = {name: value for name, value in options.items() if value is not None}
         missing = cast("Missing", self.missing)
-        return learn_structure(table, self.method, self.score, seed=self.seed, missing=missing, **common, **options)
+        options |= {"seed": self.seed, "missing": missing, "checkpoint": checkpoint, **common}
+        return learn_structure(table, self.method, self.score, **options)
 
 
 def search_note(state: SearchState[Any] | SkeletonProgress) -> str:

@@ -12,7 +12,7 @@ from plausible.cli import options
 from plausible.cli.charts import check_plot, save_plot
 from plausible.cli.commands import command
 from plausible.cli.data import ClusterColumns, open_data, read_data
-from plausible.cli.graph_learning import LearnedGraph, Search, time_left, told_samples
+from plausible.cli.graph_learning import LearnedGraph, Search, remove_stages, stage, time_left, told_samples
 from plausible.cli.options import option
 from plausible.cli.output import (
     check_one_reader,
@@ -49,6 +49,7 @@ from plausible.learn.scores.reading import SCORES
 from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
+from plausible.search.checkpoint import StayingFile
 from plausible.search.run import Clock
 from plausible.variables import Variable
 
@@ -147,6 +148,10 @@ def run_learn(
     latent: Annotated[
         int | None, option("Rows are steps in time: learn a linear dynamical system with so many numbers.", min=1)
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        option("A file that says how far learning is, so that the same command goes on after it was killed."),
+    ] = None,
     bootstrap: Annotated[
         int, option("Learn again from so many samples of the rows: how sure is each edge?", min=0)
     ] = 0,
@@ -183,6 +188,8 @@ def run_learn(
     each edge was found, in either direction and in the one it has. Empty cells are missing: --missing says how a search
     counts them; tables are then learned by EM, unless rows with empty cells are dropped. --plot draws how sure edges
     are, with --bootstrap; else how the search, or EM for hidden variables, went. --explain tries it on a few rows.
+    --checkpoint writes a file every few seconds, and others beside it (.samples, .em): the same command goes on from
+    there to the same answer; they are removed when all is done, and stay where --time-limit ended it.
     """
 
     def search() -> Search:
@@ -210,11 +217,18 @@ def run_learn(
         raise InvalidArgument("Say where the network goes: --output net.json, or --output - for standard output.")
     check_target(output, format)
     columns = open_data(data, cluster, missing_values=na, continuous=continuous, states=states)
-    if cluster is not None and bootstrap:
-        raise InvalidArgument("--bootstrap draws rows, which --cluster leaves where they are: drop one of them.")
-    if hidden_states is not None or latent is not None or slices is not None:
+    is_in_time = any(what is not None for what in (hidden_states, latent, slices))
+    if checkpoint is not None and (method == "pc" or markov or is_in_time):
+        raise InvalidArgument(
+            "--checkpoint keeps searches by score, samples of the rows and EM: there is nothing to keep with --method "
+            "pc, with --markov and of rows in time. Leave it out."
+        )
+    if is_in_time:
         if isinstance(columns, ClusterColumns):
-            raise InvalidArgument("Rows in time are learned from where they are all together: leave --cluster out.")
+            raise InvalidArgument(
+                "Rows in time are learned from where they are all together, as no sequence may be cut where a file ends: "
+                "leave --cluster out."
+            )
         if sum(what is not None for what in (hidden_states, latent, slices)) > 1:
             raise InvalidArgument("Give one of --hidden-states, --latent and a --graph over slices of time.")
         places = {"sequence": sequence, "time": time, "gaps": gaps}
@@ -253,7 +267,7 @@ def run_learn(
         searching = search()
         table = for_learning(table, searching.named)
         with progress_bar(f"learning from {input_name(data.name)}", progress) as advance:
-            found = searching.learn(table, bootstrap, clock, advance)
+            found = searching.learn(table, bootstrap, clock, advance, checkpoint)
     else:
         limits = (method, score, required, forbidden, tiers, class_variable, order, variant, bootstrap)
         if any(limits) or max_parents is not None or alpha is not None:
@@ -261,8 +275,10 @@ def run_learn(
                 "--graph gives the graph, so that --method, --score, --bootstrap and limits of a search have no effect."
             )
         found = LearnedGraph(given, "graph given")
-    network, found, num_open = _with_numbers(found, table, believed, unseen, seed, clock)
+    network, found, num_open = _with_numbers(found, table, believed, unseen, seed, clock, stage(checkpoint, "em"))
     save_model(network, output, format)
+    if checkpoint is not None and not clock.is_over:
+        remove_stages(checkpoint)
     save_plot(plot, found.drawn)
     facts = {
         "output": str(output),
@@ -326,17 +342,23 @@ def _given_graph(text: str, columns: Collection[str], unseen: Collection[str]) -
 
 
 def _with_numbers(
-    found: LearnedGraph, table: Table | Statistics, believed: Any, unseen: Mapping[str, int], seed: int, clock: Clock
+    found: LearnedGraph,
+    table: Table | Statistics,
+    believed: Any,
+    unseen: Mapping[str, int],
+    seed: int,
+    clock: Clock,
+    checkpoint: StayingFile | None = None,
 ) -> tuple[BayesianNetwork, LearnedGraph, int]:
     """The network, how its graph was found, and how many rows of tables no data say anything of."""
     if unseen:
         options: dict[str, Any] = {"restarts": _RESTARTS, "seed": seed, "time_limit": time_left(clock)}
-        learned = learn_em(found.graph, table, believed, hidden=unseen, **options)
+        learned = learn_em(found.graph, table, believed, hidden=unseen, checkpoint=checkpoint, **options)
         network, num_open = learned.network, 0
         how = f"the best of {counted(len(learned.runs), 'run')} of EM, {learned.stopped_by}"
         found = replace(found, text=f"graph given; {', '.join(unseen)} hidden: {how}", trace=learned.plot)
     else:
-        fit, _ = fit_from_data(found.graph, table, believed)
+        fit, _ = fit_from_data(found.graph, table, believed, checkpoint=checkpoint)
         if fit.unidentified:
             names = ", ".join(map(repr, islice(fit.unidentified, 5))) + (", ..." if len(fit.unidentified) > 5 else "")
             prior_too = "a prior, such as --prior bdeu:10, or " if believed is None else ""

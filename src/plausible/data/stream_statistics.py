@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.base.fingerprints import fingerprint
 from plausible.data.moments import FamilyMoments, joined_moments
 from plausible.data.partitions import Facts, LocalPartitions, Partitions, Piece
@@ -214,6 +215,19 @@ def large_stream(data: Any) -> Stream | None:
         return None
     stream = as_stream(data)
     return stream if stream.table_bytes > table_limit() else None
+
+
+def different_numbers(statistics: PartitionedStatistics) -> dict[str, Floats]:
+    """Name -> the different numbers of each continuous column, sorted, by one pass."""
+    found = {name: [np.empty(0)] for name in statistics.continuous}
+    for numbers in statistics.each(_different_numbers) if found else ():
+        for name, some in zip(found, numbers, strict=True):
+            found[name] = [np.union1d(found[name][0], some)]
+    return {name: numbers for name, (numbers,) in found.items()}
+
+
+def _different_numbers(piece: Piece) -> list[Floats]:
+    return [np.unique(column[~np.isnan(column)]) for column in piece.table.numbers]
 
 
 def _fingerprint(piece: Piece) -> str:

@@ -31,6 +31,7 @@ from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.expectations import FamilyCounts
 from plausible.models import BayesianNetwork
 from plausible.models.shown_parts import learned_html, title_of
+from plausible.search.checkpoint import AnyPath
 from plausible.variables import State
 
 
@@ -194,8 +195,12 @@ def fit_from_data(
     unseen: Unseen = "uniform",
     kinds: Mapping[str, str | CPDLearner] | None = None,
     knowledge: ParameterKnowledge | None = None,
+    checkpoint: AnyPath | None = None,
 ) -> tuple[ParameterFit, Mapping[str, int]]:
-    """As `fit_parameters`, without its warning; and name -> how many of its cells were missing, of those that were."""
+    """As `fit_parameters`, without its warning; and name -> how many of its cells were missing, of those that were.
+
+    Where EM completes them, its `checkpoint` may be kept.
+    """
     if unseen not in ("uniform", "error", "prior"):
         raise InvalidArgument(f"unseen= is 'uniform', 'error' or 'prior', not {unseen!r}.")
     if unseen == "prior" and is_no_prior(prior):
@@ -208,7 +213,7 @@ def fit_from_data(
     refuse_unknown(prior, list(families.variables))
     missing = {name: count for name, count in families.statistics.missing.items() if name in families.variables}
     if missing:
-        families, known = _completed(graph, families, prior, estimate, kinds, known)
+        families, known = _completed(graph, families, prior, estimate, kinds, known, checkpoint)
     learners = find_learners(families, kinds or {}, known)
     chosen: Estimate = estimate or ("mle" if is_no_prior(prior) else "mean")
     others: dict[str, CPD] = {}  # the distributions that are no tables
@@ -239,13 +244,14 @@ def _completed(
     estimate: Estimate | None,
     kinds: Mapping[str, str | CPDLearner] | None,
     knowledge: ParameterKnowledge,
+    checkpoint: AnyPath | None,
 ) -> tuple[Families, ParameterKnowledge]:
     """The families with the counts expected under the network that EM finds.
 
     Families with numbers have none; they are known by what EM has learned.
     """
     options: dict[str, Any] = {"estimate": estimate, "kinds": kinds, "knowledge": knowledge}
-    fit = learn_em(graph, families.statistics, prior, **options, tolerance=1e-8)
+    fit = learn_em(graph, families.statistics, prior, **options, tolerance=1e-8, checkpoint=checkpoint)
     counts = FamilyCounts(families.variables, families.parents, fit.expectations.counts, fit.cases.total)
     numbers = [cpd for cpd in fit.network.cpds.values() if any(v.is_continuous for v in cpd.scope)]
     fixed = {**knowledge.fixed_cpds, **{cpd.variable.name: cpd for cpd in numbers}}

@@ -37,6 +37,12 @@ _KNOWN = {
 }
 
 
+class StayingFile(str):
+    """The path of a checkpoint that stays when its work is done, as more is to do: whoever named it removes it."""
+
+    __slots__ = ()
+
+
 class CheckpointNotWritten(PlausibleWarning):
     """The file of a checkpoint can't be written; the work goes on, and the last file that was written stays."""
 
@@ -207,6 +213,8 @@ def checkpointed(
     if not place.absolute().parent.is_dir():
         raise MissingFile.for_writing(place)
     saved = Checkpoint(place, {"the call": call, **{name: fingerprint(value) for name, value in tell().items()}})
+    if isinstance(path, StayingFile):
+        saved.cut_short()
     yield saved
     saved.close()
 
