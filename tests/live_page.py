@@ -71,11 +71,16 @@ document.body.append(document.createElement("main"));
 """
 
 
+#: How long a page may take for anything, in milliseconds: a machine that is busy with other things is no fault of it.
+PATIENCE = 120_000
+
+
 class LivePage:
     """A page, and the widgets on it."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
+        page.set_default_timeout(PATIENCE)
         self.widgets: list[Any] = []
         self.problems: list[str] = []
         page.on("console", lambda told: self.problems.append(told.text) if told.type in ("error", "warning") else None)

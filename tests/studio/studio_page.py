@@ -12,7 +12,7 @@ import httpx
 import uvicorn
 
 import plausible
-from live_page import chromium, lacking
+from live_page import PATIENCE, chromium, lacking
 from plausible.studio.desk import Desk
 from plausible.studio.server import application, listening_at
 
@@ -67,6 +67,7 @@ class StudioPage:
     ) -> None:
         self.problems: list[str] = []
         self.page = browser.new_page(viewport={"width": width, "height": height}, **options)
+        self.page.set_default_timeout(PATIENCE)
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.goto(f"{studio.address}/{at}#{TOKEN}")

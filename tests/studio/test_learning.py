@@ -165,10 +165,15 @@ def test_rows_are_dropped_and_a_network_comes_of_them(browser, studio, frame, tm
     page.settle()
     panel = page.panel("Learn")
     panel.locator("input[type=file]").set_input_files(tmp_path / "rows.csv")
+    panel.get_by_label("from", exact=True).select_option("dysp")
+    panel.get_by_label("to", exact=True).select_option("smoke")
+    panel.get_by_role("button", name="demand").click()
+    panel.get_by_text("demanded: dysp → smoke").wait_for()
     panel.get_by_role("button", name="learn graph and numbers").click()
     panel.get_by_text("BIC").wait_for()
     page.settle()
     assert page.page.locator("g.node").count() == 3
+    assert studio.desk.last.model.graph.has_edge("dysp", "smoke")
     panel.get_by_role("button", name="learn from 100 samples").click()
     panel.get_by_role("slider").wait_for()
     assert page.page.locator(".edge.active").count() >= 1
