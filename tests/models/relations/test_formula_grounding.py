@@ -109,6 +109,15 @@ def test_a_closed_world_has_no_other_friends():
     assert len(model.ground(people, {"Friends": friends}).variables) == 3 + 7
 
 
+def test_atoms_told_to_be_missing_stay_open_in_a_closed_world():
+    """None and NaN say that nobody knows."""
+    model = pb.RelationalMarkovNetwork([pb.Formula(INFLUENCE, 1.5)], SMOKERS)
+    told = pd.DataFrame({"who": ["ann", "bob"], "whom": ["bob", "ann"], "so": [True, None]})
+    for friends in ({"Friends": told}, {"Friends(ann, bob)": True, "Friends(bob, ann)": None}):
+        net = model.ground({"person": ["ann", "bob"]}, friends, closed=["Friends", "Smokes"])
+        assert list(net.variables) == ["Friends(bob, ann)"]
+
+
 @pytest.mark.parametrize(
     "friends",
     [
@@ -117,7 +126,7 @@ def test_a_closed_world_has_no_other_friends():
         {"who": ["ann", "bob"], "whom": ["bob", "ann"]},
         [("ann", "bob"), ("bob", "ann")],
         {("ann", "bob"), ("bob", "ann")},
-        {("ann", "bob"): True, ("bob", "ann"): True, ("ann", "ann"): None},
+        {("ann", "bob"): True, ("bob", "ann"): True, ("ann", "ann"): False},
     ],
     ids=["frame", "frame with states", "columns", "list", "set", "mapping"],
 )

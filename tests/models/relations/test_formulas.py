@@ -1,6 +1,7 @@
 """Formulas: how they are written, read and typed, and what is said of those that make no sense."""
 
 import math
+import pickle
 
 import pytest
 from hypothesis import given, settings
@@ -115,6 +116,7 @@ def test_models_are_values():
     model = pb.RelationalMarkovNetwork([pb.Formula("Smokes(x)", 1.0, name="rate")], SMOKERS)
     assert model == pb.RelationalMarkovNetwork([pb.Formula("Smokes(x)", 1.0, name="rate")], SMOKERS)
     assert hash(model) == hash(model.with_weights({}))
+    assert pickle.loads(pickle.dumps(model)) == model
     assert model.with_weights({"rate": 2.0}).weights == {"rate": 2.0}
     assert str(model).splitlines()[0] == "Smokes(person); Friends(person, person); Topic(paper) = AI | DB"
     refuses(pb.errors.UnknownVariable, "Did you mean 'rate'", model.with_weights, {"rates": 1.0})

@@ -111,7 +111,8 @@ class RelationalMarkovNetwork(Frozen):
             column for each argument, in order, and one for the state, which may be left out where all rows are true;
             lists of constants and {constants: state} will do, too.
         closed
-            Predicates whose atoms are false where the evidence does not tell them.
+            Predicates whose atoms are false where the evidence does not tell them; those whose state is told to be
+            missing, None or NaN, stay unknown.
         """
         return self.features(constants, evidence, closed).network()
 
@@ -153,10 +154,10 @@ class RelationalMarkovNetwork(Frozen):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RelationalMarkovNetwork):
             return NotImplemented
-        return self.formulas == other.formulas and dict(self.predicates) == dict(other.predicates)
+        return (self.formulas, self.predicates) == (other.formulas, other.predicates)
 
     def __hash__(self) -> int:
-        return hash((self.formulas, frozenset(self.predicates.items())))
+        return hash((self.formulas, self.predicates))
 
     def __str__(self) -> str:
         rows = tuple((formula.name, f"{formula.weight:.4g}") for formula in self.formulas)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Ints, starts_of
+from plausible.base.frozen import FrozenMapping
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownVariable, suggestion
 from plausible.variables import Variable
 
@@ -48,7 +49,7 @@ def read_predicates(predicates: Mapping[str, Any]) -> Mapping[str, Predicate]:
         raise InvalidArgument(
             'predicates= tells the types of each predicate: {"Smokes": ["person"], "Topic": (["paper"], ["AI", "DB"])}.'
         )
-    return MappingProxyType({name: _predicate(name, given) for name, given in predicates.items()})
+    return FrozenMapping({name: _predicate(name, given) for name, given in predicates.items()})
 
 
 def _predicate(name: str, given: Any) -> Predicate:

@@ -20,7 +20,10 @@ WorldLike: TypeAlias = Mapping[str, Any]
 
 
 def read_world(universe: Universe, world: WorldLike | None, closed: Iterable[str] = ()) -> dict[str, Codes]:
-    """Predicate -> the state of each atom, -1 where nothing tells it; atoms of closed predicates are then false."""
+    """Predicate -> the state of each atom, -1 where nothing tells it; atoms of closed predicates are then false.
+
+    Those that are told to be missing stay unknown: -2, until all is read.
+    """
     read = {name: np.full(shape, -1, dtype=np.int32) for name, shape in universe.shapes.items()}
     if world is not None and not isinstance(world, Mapping):
         raise InvalidArgument(
@@ -41,10 +44,16 @@ def read_world(universe: Universe, world: WorldLike | None, closed: Iterable[str
             for kinds in [universe.predicates[name].types]
         ]
         table = np.array(places, dtype=np.int64).reshape(len(values), -1).T
-        _write(read, universe, name, table, encode_small(universe.predicates[name].variable, list(values.values())))
+        _write(
+            read,
+            universe,
+            name,
+            table,
+            encode_small(universe.predicates[name].variable, list(values.values()), allow_missing=True),
+        )
     for name in read_closed(universe.predicates, closed):
-        read[name][read[name] < 0] = 0
-    return read
+        read[name][read[name] == -1] = 0
+    return {name: np.maximum(codes, -1) for name, codes in read.items()}
 
 
 def read_closed(predicates: Mapping[str, Predicate], names: Iterable[str], option: str = "closed") -> tuple[str, ...]:
@@ -130,17 +139,18 @@ def _put(read: dict[str, Codes], universe: Universe, name: str, columns: list[An
 
 def _write(read: dict[str, Codes], universe: Universe, name: str, places: Ints, states: Any) -> None:
     """Put states in; two for one atom are refused."""
-    known = np.flatnonzero(states >= 0)
-    flat = np.zeros(known.size, dtype=np.int64)
+    flat = np.zeros(len(states), dtype=np.int64)
     for place, size in zip(places, universe.shapes[name], strict=True):
-        flat = flat * size + place[known]
-    table, given = read[name].reshape(-1), np.asarray(states, dtype=np.int32)[known]
+        flat = flat * size + place
+    table, known = read[name].reshape(-1), np.asarray(states) >= 0
+    table[flat[~known]] = np.where(table[flat[~known]] < 0, -2, table[flat[~known]])
+    flat, given = flat[known], np.asarray(states, dtype=np.int32)[known]
     before = table[flat]
     table[flat] = given
     wrong = (table[flat] != given) | ((before >= 0) & (before != given))
     if wrong.any():
         atom = flat[wrong.argmax()]
-        told = sorted({*given[flat == atom].tolist(), *before[flat == atom].tolist()} - {-1})
+        told = sorted({*given[flat == atom].tolist(), *before[flat == atom].tolist()} - {-1, -2})
         one, other = (universe.predicates[name].variable.states[state] for state in told[:2])
         called = universe.names(np.array([atom + universe.starts[name]]))[0]
         raise InvalidEvidence(f"{called!r} is told to be {one} and to be {other}: an atom has one state.")
