@@ -174,6 +174,21 @@ def test_hard_formulas_rule_worlds_out():
     assert math.exp(net.log_partition()) == pytest.approx(3**3 * 2**3)
 
 
+def test_a_hard_formula_holds_at_all_of_its_groundings_over_the_same_atoms():
+    """Friends(x, y) => Friends(y, x), there and back: friends of each other, or not."""
+    model = pb.RelationalMarkovNetwork([pb.Formula("Friends(x, y) => Friends(y, x)", math.inf)], SMOKERS)
+    net = model.ground({"person": ["ann", "bob"]}, {"Smokes": {"ann": True, "bob": True}})
+    assert math.exp(net.log_partition()) == pytest.approx(2 * 2 * 2)
+
+
+def test_an_atom_that_matters_in_one_place_of_a_formula_matters():
+    """Though what is known makes it matter no more in another one."""
+    for text in ("Smokes(x) | (Friends(x, x) & Smokes(x))", "(Friends(x, x) & Smokes(x)) | Smokes(x)"):
+        model = pb.RelationalMarkovNetwork([pb.Formula(text, 1.0)], SMOKERS)
+        net = model.ground({"person": ["ann"]}, closed=["Friends"])
+        assert net.query("Smokes(ann)")[True] == pytest.approx(1 / (1 + math.exp(-1.0)))
+
+
 def test_what_cannot_hold_is_told():
     """At once where a grounding, or the atoms of one, rule it out; by the question where it takes all of them."""
     always = pb.Formula("Smokes(x)", math.inf)
