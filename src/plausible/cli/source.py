@@ -20,7 +20,7 @@ from plausible.io import FORMATS, Model, Network, load, save
 from plausible.io.assembly import reading
 from plausible.io.files import format_of_text
 from plausible.io.formats import AnyModel
-from plausible.models import BayesianNetwork, RelationalModel
+from plausible.models import BayesianNetwork, RelationalMarkovNetwork, RelationalModel
 from plausible.models.sequences.sequence_model import SequenceModel
 
 #: The endings of files that hold models.
@@ -67,6 +67,11 @@ def read_model(source: str, format: str | None = None, *, lenient: bool = False)
         raise NotSupported(
             f"{source!r} is a relational model, whose questions need tables: ask them in Python, or see "
             "plausible info and plausible learn --schema."
+        )
+    if isinstance(model, RelationalMarkovNetwork):
+        raise NotSupported(
+            f"{source!r} is a relational Markov network, which is asked about constants: in Python, "
+            "model.ground(constants) is the network of these, which can be saved. plausible info shows it."
         )
     return model
 

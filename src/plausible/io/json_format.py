@@ -36,7 +36,14 @@ from plausible.factors.alignment import num_entries
 from plausible.io.assembly import Assembly
 from plausible.io.formats import AnyModel, Format, check_model, from_plain, to_plain
 from plausible.io.json_values import JSONValue, parse_values
-from plausible.models import BayesianNetwork, MarkovNetwork, Notes, RelationalModel, VariableNotes
+from plausible.models import (
+    BayesianNetwork,
+    MarkovNetwork,
+    Notes,
+    RelationalMarkovNetwork,
+    RelationalModel,
+    VariableNotes,
+)
 from plausible.models.sequences.kinds import SEQUENCE_KINDS
 from plausible.models.sequences.sequence_model import SequenceModel
 from plausible.variables import State, Variable
@@ -54,8 +61,12 @@ _PARTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     _DIAGRAM: (("distributions", "decisions", "utilities"), ()),
 }
 #: Models whose fields are those of their records.
-Recorded: TypeAlias = SequenceModel | RelationalModel
-_RECORDED: Final[Mapping[str, type[Recorded]]] = {**SEQUENCE_KINDS, RelationalModel.kind: RelationalModel}
+Recorded: TypeAlias = SequenceModel | RelationalModel | RelationalMarkovNetwork
+_RECORDED: Final[Mapping[str, type[Recorded]]] = {
+    **SEQUENCE_KINDS,
+    RelationalModel.kind: RelationalModel,
+    RelationalMarkovNetwork.kind: RelationalMarkovNetwork,
+}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTES = ("name", "description", "reference", "properties")
 _NODE_NOTES = ("label", "description", "position", "properties")
@@ -295,7 +306,7 @@ def format_json(model: AnyModel) -> str:
     <BLANKLINE>
     """
     check_model(model)
-    if isinstance(model, SequenceModel | RelationalModel):
+    if isinstance(model, SequenceModel | RelationalModel | RelationalMarkovNetwork):
         return _text({"format": "plausible", "version": VERSION, "kind": model.kind, **model.to_record()}, {})
     kind = _BAYESIAN if isinstance(model, BayesianNetwork) else _MARKOV
     kind = _DIAGRAM if isinstance(model, InfluenceDiagram) else kind

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 
 import formula_oracle as oracle
 import plausible as pb
+from plausible.cli.source import read_model
+from plausible.errors import NotSupported
 from refusals import refuses
 
 SMOKERS = {"Smokes": ["person"], "Friends": ["person", "person"], "Topic": (["paper"], ["AI", "DB"])}
@@ -136,3 +138,17 @@ def test_models_are_values():
 def test_predicates_that_are_none_are_refused(predicates, match):
     """With how they are written."""
     refuses(pb.errors.InvalidArgument, match, pb.RelationalMarkovNetwork, ["Smokes(x)"], predicates)
+
+
+def test_models_come_back_from_files(tmp_path):
+    """Predicates, states, weights, infinite ones too, and names."""
+    formulas = [
+        pb.Formula("Smokes(x) & x != 'an na' => Topic(p) = AI", 0.1 + 0.2),
+        pb.Formula("Friends(x, x)", -math.inf, name="no friend of oneself"),
+    ]
+    model = pb.RelationalMarkovNetwork(formulas, {**SMOKERS, "Rain": [], "Size": (["paper"], 3)})
+    pb.save(model, tmp_path / "model.json")
+    assert pb.load(tmp_path / "model.json") == model
+    text = (tmp_path / "model.json").read_text().replace("Smokes(x) &", "Smoke(x) &")
+    refuses(pb.errors.FormatError, "Did you mean 'Smokes'", pb.io.parse_json, text)
+    refuses(NotSupported, "relational Markov network, which is asked", read_model, str(tmp_path / "model.json"))

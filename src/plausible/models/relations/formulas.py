@@ -43,12 +43,11 @@ class Formula(Frozen):
     !(Smokes(x) | (exists y: Friends(x, y)))
     """
 
-    __slots__ = ("_has_name", "name", "sentence", "weight")
+    __slots__ = ("name", "sentence", "weight")
 
     sentence: Sentence
     weight: float
     name: str
-    _has_name: bool
 
     def __init__(self, text: str, weight: float = 0.0, name: str | None = None) -> None:
         number: Any = weight
@@ -57,7 +56,7 @@ class Formula(Frozen):
         if name is not None and not (isinstance(name, str) and name):
             raise InvalidArgument(f"name={name!r} must be text: it is what the weight is called.")
         self.sentence = parse_sentence(text)
-        self.weight, self._has_name, self.name = float(weight), name is not None, name or str(self.sentence)
+        self.weight, self.name = float(weight), name or self.text
 
     @property
     def text(self) -> str:
@@ -71,7 +70,7 @@ class Formula(Frozen):
 
     def with_weight(self, weight: float) -> Formula:
         """The same formula with another weight."""
-        return Formula(self.text, weight, self.name if self._has_name else None)
+        return Formula(self.text, weight, self.name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Formula):
@@ -85,5 +84,5 @@ class Formula(Frozen):
         return self.text
 
     def __repr__(self) -> str:
-        name = f", name={self.name!r}" if self._has_name else ""
+        name = f", name={self.name!r}" if self.name != self.text else ""
         return f"Formula({self.text!r}, weight={self.weight!r}{name})"

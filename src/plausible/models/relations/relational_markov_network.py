@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from plausible.base.frozen import Frozen, FrozenMapping
 from plausible.base.method_names import own_methods
-from plausible.base.records import TextTable, html_of_print
+from plausible.base.records import TextTable, html_of_print, json_number
 from plausible.errors import (
     InvalidEvidence,
     InvalidModel,
@@ -20,6 +20,7 @@ from plausible.errors import (
     warn_caller,
 )
 from plausible.models.markov_network import MarkovNetwork
+from plausible.models.network_parts import variable_of, variable_record
 from plausible.models.relations.formula_grounding import ground_formula
 from plausible.models.relations.formula_typing import typed_sentence
 from plausible.models.relations.formulas import Formula
@@ -61,6 +62,9 @@ class RelationalMarkovNetwork(Frozen):
     """
 
     __slots__ = ("formulas", "predicates")
+
+    #: What files call this kind of model.
+    kind: ClassVar[str] = "relational-markov-network"
 
     formulas: tuple[Formula, ...]
     predicates: Mapping[str, Predicate]
@@ -150,6 +154,24 @@ class RelationalMarkovNetwork(Frozen):
         known = read_world(universe, world, closed)
         refuse_unknown(universe, known)
         return FrozenMapping({one.name: ground_formula(one, universe, known).num_true for one in self.formulas})
+
+    def to_record(self) -> dict[str, Any]:
+        """Predicates and formulas, as files have them; infinite weights are "inf" and "-inf"."""
+        return {
+            "predicates": [
+                {**variable_record(one.variable), "types": list(one.types)} for one in self.predicates.values()
+            ],
+            "formulas": [
+                {"name": one.name, "text": one.text, "weight": json_number(one.weight)} for one in self.formulas
+            ],
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> RelationalMarkovNetwork:
+        """The inverse of `to_record`."""
+        predicates = {one["name"]: (one["types"], variable_of(one).states) for one in record["predicates"]}
+        formulas = [Formula(one["text"], float(one["weight"]), one["name"]) for one in record["formulas"]]
+        return cls(formulas, predicates)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RelationalMarkovNetwork):
