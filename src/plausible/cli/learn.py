@@ -226,7 +226,7 @@ def run_learn(
     if is_in_time:
         if isinstance(columns, ClusterColumns):
             raise InvalidArgument(
-                "Rows in time are learned from where they are all together, as no sequence may be cut where a file ends: "
+                "Rows in time are learned from where they are all together, as no sequence is cut where files end: "
                 "leave --cluster out."
             )
         if sum(what is not None for what in (hidden_states, latent, slices)) > 1:
