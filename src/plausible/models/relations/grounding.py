@@ -21,7 +21,7 @@ from plausible.cpds.summaries import Ties
 from plausible.errors import CyclicGraph, InvalidModel, UnknownVariable, suggestion
 from plausible.models.lowering import point_mass
 from plausible.models.relations.families import Family, by_attribute
-from plausible.models.relations.instance import Instance, Links
+from plausible.models.relations.instance import Instance, Links, key_text
 from plausible.models.relations.schema import Schema
 from plausible.models.relations.term_values import chosen_links, has_value, term_values
 from plausible.models.relations.terms import COUNT_FUNCTIONS, Term
@@ -117,7 +117,7 @@ class Grounding:
         unknown = np.isnan(values) if values.dtype.kind == "f" else values < 0
         if unknown.any():
             place = int(rows[np.argmax(unknown)])
-            name = f"{term.chain.base}[{self.instance.ids[term.chain.base][place]}]"
+            name = f"{term.chain.base}[{key_text(self.instance.ids[term.chain.base][place])}]"
             raise InvalidModel(
                 f"{term.text!r} is not known of {name}, and {term.chain.target!r} has no distribution in this model: "
                 "give its value in the tables, or a CPD."
@@ -156,7 +156,7 @@ class Grounding:
     def _example(self) -> str:
         owner, attribute = self.schema.split(self.attributes[0])
         ids = self.instance.ids[owner]
-        return f"{owner}[{ids[0] if len(ids) else '...'}].{attribute}"
+        return f"{owner}[{key_text(ids[0]) if len(ids) else '...'}].{attribute}"
 
     def attribute_of(self, node: int) -> tuple[str, int]:
         """ "class.attribute" of a node, and the number of its object."""
@@ -300,7 +300,7 @@ class Grounding:
         if is_plain and term.ends is not None:  # a value that the tables give
             name = self.instance.ground_name(term.term.chain.target, int(term.ends[place]))
         else:
-            name = f"{term.term.text}[{self.instance.ids[term.term.chain.base][ground.rows[place]]}]"
+            name = f"{term.term.text}[{key_text(self.instance.ids[term.term.chain.base][ground.rows[place]])}]"
         variable = term.variable.renamed(name)
         if name not in found:
             for cpd in self._derived(variable, term, place):

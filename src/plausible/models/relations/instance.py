@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -14,8 +16,8 @@ from plausible.base.arrays import Ints, starts_of
 from plausible.base.records import plain
 from plausible.data.columns import decode, encode_small, equally_long
 from plausible.data.factorizing import factorize, is_absent
-from plausible.errors import InvalidArgument, UnknownVariable, counted, suggestion
-from plausible.models.relations.schema import KEY, Schema, Slot, open_class
+from plausible.errors import InvalidArgument, TooLarge, UnknownVariable, counted, suggestion
+from plausible.models.relations.schema import EXISTS, KEY, Schema, Slot, open_class
 from plausible.models.relations.terms import Chain
 from plausible.variables import Variable
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 #: So many rows are named in an error, and so many ids are looked at for close matches.
 _MOST_NAMED, _MOST_COMPARED = 5, 10_000
+#: So many links that may exist are listed.
+_MOST_LINKS = 20_000_000
 
 
 class Links(NamedTuple):
@@ -86,12 +90,13 @@ class Instance:
             reference: _read_references(reference, target, cells[reference.partition(".")[0]], ids[target])
             for reference, target in schema.references.items()
         }
+        exists = {name: _expand(schema, name, cells[name], ids, references) for name in schema.existence}
         columns = {
             variable.name: _encoded(variable, cells[name][attribute])
             for name in schema.classes
             for attribute, variable in schema.attributes(name).items()
-            if attribute in cells[name]
-        }
+            if attribute in cells[name] and name not in exists
+        } | {f"{name}.{EXISTS}": column for name, column in exists.items()}
         for name in schema.classes:
             own = {key: column for key, column in (columns | references).items() if key.startswith(f"{name}.")}
             equally_long({f"{name}.{KEY}": np.asarray(ids[name]), **own})
@@ -136,18 +141,20 @@ class Instance:
 
         frames = {}
         for name in self.schema.classes:
-            columns: dict[str, Any] = {KEY: np.asarray(self.ids[name])}
+            is_link = name in self.schema.existence
+            kept = self.column(f"{name}.{EXISTS}") != 0 if is_link else slice(None)  # of links those that may exist
+            columns: dict[str, Any] = {} if is_link else {KEY: np.asarray(self.ids[name])}
             for reference, target in self.schema.references.items():
                 owner, slot = reference.split(".")
                 if owner == name and slot != KEY:
-                    places = self.references[reference]
+                    places = self.references[reference][kept]
                     ends = np.asarray(self.ids[target], dtype=object)
                     cells = np.full(len(places), None, dtype=object)
                     cells[places >= 0] = ends[places[places >= 0]]
                     columns[slot] = cells
             variables = {f"{name}.{attribute}": v for attribute, v in self.schema.attributes(name).items()}
             known = {key: variable for key, variable in variables.items() if key in self.columns}
-            decoded = decode({key: self.columns[key] for key in known}, known)
+            decoded = decode({key: self.columns[key][kept] for key in known}, known)
             columns |= {key.partition(".")[2]: decoded[key] for key in known}
             frames[name] = pd.DataFrame(columns)
         return frames
@@ -157,12 +164,12 @@ class Instance:
     def ground_name(self, attribute: str, place: int) -> str:
         """What the attribute of one object is called, such as "student[anna].grade"."""
         owner, name = attribute.split(".")
-        return f"{owner}[{plain(self.ids[owner][place])}].{name}"
+        return f"{owner}[{key_text(self.ids[owner][place])}].{name}"
 
     def place(self, name: str, text: str) -> int:
         """The number of the object whose id prints as the text."""
         if name not in self._texts:
-            self._texts[name] = {str(plain(key)): place for place, key in enumerate(self.ids[name])}
+            self._texts[name] = {key_text(key): place for place, key in enumerate(self.ids[name])}
         texts = self._texts[name]
         if text not in texts:
             raise UnknownVariable(f"No {name!r} has the id {text!r}.{suggestion(text, list(texts)[:_MOST_COMPARED])}")
@@ -203,6 +210,11 @@ class Instance:
         return f"<Instance: {sizes}>"
 
 
+def key_text(key: Any) -> str:
+    """What an object is called in names of ground variables: its id, or those of the objects that a link is between."""
+    return ",".join(str(plain(part)) for part in key) if isinstance(key, tuple) else str(plain(key))
+
+
 def _joined(first: Links, second: Links) -> Links:
     """From each object over the ends of the first to those of the second."""
     lengths = second.lengths[first.ends]
@@ -225,8 +237,7 @@ def _check_tables(schema: Schema, tables: Any) -> None:
 
 def _columns(schema: Schema, name: str) -> Iterable[str]:
     """The columns of a class that are read."""
-    slots = [reference.partition(".")[2] for reference in schema.references if reference.startswith(f"{name}.")]
-    return dict.fromkeys([KEY, *slots, *schema.attributes(name)])
+    return dict.fromkeys([KEY, *schema.own_references(name), *schema.attributes(name)])
 
 
 def _read_ids(name: str, columns: Mapping[str, Any]) -> pd.Index[Any]:
@@ -283,6 +294,59 @@ def _dangling(
     alike = next((one for one in map(plain, ids) if str(one) == str(key)), None)
     advice = f" There is {alike!r}, of another type." if alike is not None else suggestion(key, ids[:_MOST_COMPARED])
     return InvalidArgument(f"{reference!r} refers to {key!r} (row {row}), but no {target!r} has that id{more}.{advice}")
+
+
+def _expand(
+    schema: Schema, name: str, cells: Mapping[str, Any], ids: dict[str, pd.Index[Any]], references: dict[str, Ints]
+) -> NDArray[Any]:
+    """All links that there may be as the objects of a class, in place of those in its table; which of them exist."""
+    import pandas as pd
+
+    slots = schema.own_references(name)
+    sizes = [len(ids[target]) for target in slots.values()]
+    if math.prod(sizes) > _MOST_LINKS:
+        raise TooLarge(
+            f"There are {math.prod(sizes):,} links that {name!r} could have, and at most {_MOST_LINKS:,} are listed. "
+            f"Keep to fewer objects, or take {name!r} out of existence=."
+        )
+    rows = [references[f"{name}.{slot}"] for slot in slots]
+    every = np.indices(sizes).reshape(len(sizes), -1)
+    is_link = np.ones(every.shape[1], dtype=np.bool_)
+    targets = list(slots.values())
+    for first, second in itertools.combinations(range(len(targets)), 2):
+        if targets[first] == targets[second]:
+            is_link &= every[first] != every[second]
+    for slot, ends in zip(slots, rows, strict=True):
+        if (ends < 0).any():
+            raise InvalidArgument(
+                f"Row {int(np.argmax(ends < 0))} of {name!r} refers to nothing by {slot!r}: a link has two ends."
+            )
+    places = np.ravel_multi_index(rows, sizes) if len(rows[0]) else np.empty(0, dtype=np.int64)
+    exists = np.zeros(every.shape[1], dtype=np.int8)
+    told = (
+        encode_small(schema.variable(f"{name}.{EXISTS}"), cells[EXISTS], allow_missing=True) if EXISTS in cells else 1
+    )
+    firsts = np.unique(places, return_index=True)[1]
+    for why, wrong in (
+        ("is from an object to itself", ~is_link[places]),
+        ("stands twice", _all_but(firsts, len(places))),
+    ):
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            ends = ", ".join(str(plain(ids[target][end[row]])) for target, end in zip(targets, rows, strict=True))
+            raise InvalidArgument(f"Row {row} of {name!r}, the link of {ends}, {why}: leave it out.")
+    exists[places] = told
+    kept = every[:, is_link]
+    for slot, ends in zip(slots, kept, strict=True):
+        references[f"{name}.{slot}"] = ends.astype(np.int64)
+    ids[name] = pd.MultiIndex(levels=[ids[target] for target in targets], codes=list(kept), names=list(slots))
+    return exists[is_link]
+
+
+def _all_but(kept: Ints, num: int) -> NDArray[np.bool_]:
+    mask = np.ones(num, dtype=np.bool_)
+    mask[kept] = False
+    return mask
 
 
 def _encoded(variable: Variable, cells: Any) -> NDArray[Any]:

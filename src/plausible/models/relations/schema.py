@@ -22,6 +22,8 @@ from plausible.variables.variable import states_cell
 
 #: The column that tells objects of a class apart.
 KEY = "id"
+#: The attribute of links that may exist or not.
+EXISTS = "exists"
 #: Between a class and the slot of it that is followed backwards: "registration~student".
 BACKWARDS = "~"
 #: No name may have these: they separate the parts of names.
@@ -74,6 +76,10 @@ class Schema(Frozen):
         refers to the target; "class~slot" always will do.
     acyclic
         The slots that never lead back to where one started, such as those to the parents of a person.
+    existence
+        Classes of links that may exist or not, between any of the objects that their slots refer to: each gets the
+        attribute "exists". Those that its table has exist, all others do not; where the table has a column "exists", a
+        missing cell is a link that may exist. Two slots that refer to one class lead to different objects.
 
     Examples
     --------
@@ -92,7 +98,7 @@ class Schema(Frozen):
     registration | student      | -> student
     """
 
-    __slots__ = ("_attributes", "_inverse", "acyclic", "classes", "references")
+    __slots__ = ("_attributes", "_inverse", "acyclic", "classes", "existence", "references")
 
     #: The names of the classes.
     classes: tuple[str, ...]
@@ -100,6 +106,8 @@ class Schema(Frozen):
     references: Mapping[str, str]
     #: The slots that never lead back to where one started.
     acyclic: tuple[str, ...]
+    #: The classes of links that may exist or not.
+    existence: tuple[str, ...]
 
     def __init__(
         self,
@@ -110,6 +118,7 @@ class Schema(Frozen):
         variables: Mapping[str, Any] | None = None,
         inverse: Mapping[str, str] | None = None,
         acyclic: Iterable[str] = (),
+        existence: Iterable[str] = (),
         **more: Any,
     ) -> None:
         given = {**(tables or {}), **more}
@@ -125,6 +134,7 @@ class Schema(Frozen):
             self._add(name, variable)
         self._inverse = self._read_inverse(inverse or {})
         self.acyclic = self._read_acyclic(acyclic)
+        self._read_existence(existence)
 
     def _add(self, name: str, variable: Variable) -> None:
         owner, attribute = self.split(name)
@@ -189,11 +199,12 @@ class Schema(Frozen):
         if not isinstance(variables, Mapping):
             variables = {variable.name: variable for variable in variables}
         changed = object.__new__(Schema)
-        changed.classes, changed.references, changed.acyclic = self.classes, self.references, self.acyclic
-        changed._inverse = self._inverse
+        changed.classes, changed.references, changed._inverse = self.classes, self.references, self._inverse
+        changed.acyclic, changed.existence = self.acyclic, self.existence
         changed._attributes = {name: dict(attributes) for name, attributes in self._attributes.items()}
         for name, states in variables.items():
             changed._add(name, _variable(name, states))
+        changed._refuse_link_attributes()
         return changed
 
     # --- slots ---
@@ -224,6 +235,32 @@ class Schema(Frozen):
                 raise UnknownVariable.named(slot, self.references, "the references of this schema")
         return listed
 
+    def own_references(self, name: str) -> dict[str, str]:
+        """Slot -> the class that it refers to, of one class."""
+        own = {key: target for key, target in self.references.items() if key.startswith(f"{name}.")}
+        return {key.partition(".")[2]: target for key, target in own.items()}
+
+    def _read_existence(self, names: Iterable[str]) -> None:
+        listed = (names,) if isinstance(names, str) else tuple(names)
+        for name in listed:
+            self.check_class(name)
+            if len(self.own_references(name)) < 2:
+                raise InvalidModel(
+                    f"existence= names {name!r}, which is no link: it needs two slots in keys= at least."
+                )
+            self._attributes[name][EXISTS] = Variable(f"{name}.{EXISTS}", [False, True])
+        self.existence = listed
+        self._refuse_link_attributes()
+
+    def _refuse_link_attributes(self) -> None:
+        for name in self.existence:
+            others = [attribute for attribute in self._attributes[name] if attribute != EXISTS]
+            if others:
+                raise InvalidModel(
+                    f"{name!r} are links that may not exist, and such links have no {others[0]!r}: leave the column "
+                    f"out, or {name!r} out of existence=."
+                )
+
     # --- files ---
 
     def to_record(self) -> dict[str, Any]:
@@ -236,6 +273,7 @@ class Schema(Frozen):
             "keys": dict(self.references),
             "inverse": {slot.reference: _way_name(way) for way, slot in self._inverse.items() if BACKWARDS not in way},
             "acyclic": list(self.acyclic),
+            "existence": list(self.existence),
         }
 
     @classmethod
@@ -244,9 +282,8 @@ class Schema(Frozen):
         classes: Mapping[str, Any] = record["classes"]
         variables = {one["name"]: variable_of(one) for own in classes.values() for one in own}
         empty: dict[str, Any] = {name: {} for name in classes}
-        return cls(
-            empty, keys=record["keys"], variables=variables, inverse=record["inverse"], acyclic=record["acyclic"]
-        )
+        options = {key: record[key] for key in ("keys", "inverse", "acyclic", "existence")}
+        return cls(empty, variables=variables, **options)
 
     # --- as a value ---
 

@@ -97,6 +97,7 @@ def read_term(text: str, schema: Schema) -> Term:
     call = _CALL.fullmatch(text)
     if call is None:
         chain = read_chain(text, schema)
+        _refuse_links(text, chain, schema)
         if not chain.is_single:
             backward = next(slot for slot in chain.slots if slot.is_inverse)
             raise InvalidModel(
@@ -112,6 +113,7 @@ def read_term(text: str, schema: Schema) -> Term:
         )
     path, wanted = _wanted(inside[0])
     chain = read_chain(path, schema, needs_attribute=function not in COUNT_FUNCTIONS or wanted is not None)
+    _refuse_links(text, chain, schema)
     term = Term(text, chain, function, **_options(text, inside[1:], chain, schema))
     if function in COUNT_FUNCTIONS:
         return _with_states(term, wanted, schema)
@@ -120,6 +122,16 @@ def read_term(text: str, schema: Schema) -> Term:
     if function == VALUE and not chain.is_single:
         raise InvalidModel(f"{text!r} leads to many objects, which have no one value: take mode, mean, max, ...")
     return term
+
+
+def _refuse_links(text: str, chain: Chain, schema: Schema) -> None:
+    """Refuse chains over links that may not exist."""
+    for slot in chain.slots:
+        if slot.is_inverse and slot.owner in schema.existence:
+            raise InvalidModel(
+                f"{text!r} goes over {slot.owner!r}, which may exist or not, so that nobody knows where it leads. Take "
+                f"{slot.owner!r} out of existence= where the links are known for certain."
+            )
 
 
 def _wanted(text: str) -> tuple[str, list[str] | None]:
