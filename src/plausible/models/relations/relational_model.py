@@ -318,7 +318,7 @@ class RelationalModel(Frozen, Hinted):
         owner, _ = self.schema.split(target)
         variable = self._own(target)
         beliefs, info = Collective(grounding, self._cpds).beliefs(target, engine, budget)
-        frame = pd.DataFrame(beliefs, columns=list(variable.states), index=pd.Index(grounding.instance.ids[owner]))
+        frame = pd.DataFrame(beliefs, columns=list(variable.states), index=grounding.instance.ids[owner])
         frame.attrs["info"] = info
         return frame
 
