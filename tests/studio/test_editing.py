@@ -97,6 +97,34 @@ def test_a_noisy_or_is_made_and_told(studio):
     }
 
 
+def test_a_tree_is_made_and_told(studio):
+    """Parents that do not matter in a context are not asked there; what is no tree is refused."""
+    model = studio.open(ASIA, "asia")
+    leaf = {"probabilities": [0.9, 0.1]}
+    nodes = [
+        {"parent": 1, "branches": [[0], [1]]},
+        leaf,
+        {"parent": 0, "branches": [[0], [1]]},
+        *[{"probabilities": [p, 1 - p]} for p in (0.7, 0.1)],
+    ]
+    parents = [parent["name"] for parent in studio.ask("family", model=model, name="dysp")["parents"]]
+    number = studio.ask("edit", model=model, action="tree", name="dysp", nodes=nodes)["model"]
+    cpd = studio.desk.version(number).model.cpd("dysp")
+    assert cpd.kind == "tree"
+    assert cpd.ignores(parents[0], {parents[1]: "yes"})
+    assert cpd.to_table().values[..., 0].tolist() == pytest.approx(np.array([[0.9, 0.7], [0.9, 0.1]]))
+    assert studio.ask("family", model=number, name="dysp")["tree"] == nodes
+    for wrong in (
+        [],
+        nodes[:2],
+        [*nodes, leaf],
+        [{"parent": 7, "branches": [[0], [1]]}, leaf, leaf],
+        [{"probabilities": [2, 3]}],
+        [None],
+    ):
+        assert studio.refusal("edit", model=model, action="tree", name="dysp", nodes=wrong)["kind"] != "Fault"
+
+
 OIL = pb.examples.load("oil")
 
 
@@ -223,3 +251,32 @@ def test_a_diagram_is_edited_as_a_network_is(show, studio):
     assert studio.desk.last.model.decisions["drill"].sees == ("test",)
     page.page.keyboard.press("Control+z")
     panel.get_by_role("button", name="remove seismic → drill").wait_for()
+
+
+@pytest.mark.browser
+def test_a_tree_is_grown_by_clicks(show, studio):
+    """A leaf is split by a parent, one branch by another; elsewhere that one does not matter."""
+    page = show(ASIA, "asia")
+    panel = page.panel("Edit")
+    page.select("dysp")
+    panel.get_by_role("radio", name="tree").check()
+    panel.get_by_role("combobox", name="split").select_option("bronc")
+    panel.get_by_role("combobox", name="split bronc = no").select_option("either")
+    for where, chance in (
+        ("bronc = yes", "0.9"),
+        ("bronc = no, either = yes", "0,7"),
+        ("bronc = no, either = no", "0.1"),
+    ):
+        panel.get_by_role("textbox", name=f"{where}, yes", exact=True).fill(chance)
+        panel.get_by_role("textbox", name=f"{where}, no", exact=True).fill("")
+    panel.get_by_role("button", name="use this tree").click()
+    page.page.get_by_role("button", name="undo").and_(page.page.locator(":enabled")).wait_for()
+    page.settle()
+    cpd = studio.desk.last.model.cpd("dysp")
+    assert (cpd.kind, cpd.num_parameters) == ("tree", 3)
+    assert cpd.ignores("either", {"bronc": "yes"})
+    assert cpd.to_table().values[..., 0].ravel().tolist() == pytest.approx([0.9, 0.9, 0.7, 0.1])
+    panel.get_by_role("button", name="join either = yes with the next").click()
+    panel.get_by_role("button", name="use this tree").click()
+    page.page.get_by_role("button", name="undo").click()
+    page.page.get_by_role("button", name="redo").and_(page.page.locator(":enabled")).wait_for()

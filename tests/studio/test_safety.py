@@ -259,7 +259,20 @@ def test_no_field_of_any_question_is_taken_for_what_it_says_it_is(studio, questi
             assert "Traceback" not in answer.text
 
 
-EDITED = ["name", "to", "states", "places", "rows", "source", "target", "kind", "activation", "leak", "description"]
+EDITED = [
+    "nodes",
+    "name",
+    "to",
+    "states",
+    "places",
+    "rows",
+    "source",
+    "target",
+    "kind",
+    "activation",
+    "leak",
+    "description",
+]
 NODES = ["lung", "asia", "oil", "drill", "payoff", "cost", [[0, 1]] * 3, ["a", "b", "c"], ["a", "a"], [None, 0, 1]]
 
 

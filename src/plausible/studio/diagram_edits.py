@@ -17,7 +17,14 @@ from plausible.utilities.local import Utility
 
 def family(diagram: InfluenceDiagram, name: str) -> dict[str, Any]:
     """What there is to edit of a node: of a decision what it sees, of a utility its numbers."""
-    told = {**network_edits.described(diagram, name), "text": "", "noisyOr": None, "table": None, "states": []}
+    told = {
+        **network_edits.described(diagram, name),
+        "text": "",
+        "noisyOr": None,
+        "tree": None,
+        "table": None,
+        "states": [],
+    }
     if name in diagram.chance:
         return network_edits.family(diagram.network(), name)
     if name in diagram.decisions:

@@ -26,7 +26,7 @@ def edit(desk: Desk, asked: Asked) -> dict[str, Any]:
 
 
 def family(desk: Desk, asked: Asked) -> dict[str, Any]:
-    """What there is to edit of a node: its states, its parents, its table or the numbers of its noisy-or."""
+    """What there is to edit of a node: its states, its parents, its table, its noisy-or or tree."""
     number, name = asked.text("model"), asked.text("name")
     model = desk.version(number).model
     if isinstance(model, InfluenceDiagram):

@@ -12,7 +12,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import one_line
-from plausible.cpds import NoisyOr, TableCPD
+from plausible.cpds import NoisyOr, TableCPD, TreeCPD
 from plausible.errors import InvalidArgument, InvalidCPD, UnknownVariable
 from plausible.models import BayesianNetwork, Notes
 from plausible.studio.asked import Asked
@@ -23,7 +23,7 @@ MOST_CELLS, MOST_STATES = 4096, 64
 
 
 def family(network: BayesianNetwork, name: str) -> dict[str, Any]:
-    """What there is to edit of a variable: its states, its parents, its table or the numbers of its noisy-or."""
+    """What there is to edit of a variable: its states, its parents, its table, its noisy-or or tree."""
     cpd = network.cpd(name)
     told = {
         **described(network, name),
@@ -33,6 +33,7 @@ def family(network: BayesianNetwork, name: str) -> dict[str, Any]:
         "text": str(cpd),
         "table": None,
         "noisyOr": None,
+        "tree": cpd.to_record()["tree"] if isinstance(cpd, TreeCPD) else None,
     }
     if isinstance(cpd, NoisyOr):
         activation = dict(zip(cpd.parent_names, cpd.activation.tolist(), strict=True))
@@ -151,6 +152,12 @@ def _set_noisy_or(network: BayesianNetwork, asked: Asked) -> BayesianNetwork:
     return network.with_cpd(NoisyOr(cpd.variable, cpd.parents, activation, asked.number("leak"), active_states=active))
 
 
+def _set_tree(network: BayesianNetwork, asked: Asked) -> BayesianNetwork:
+    """A tree as files tell it: leaves and splits, depth first."""
+    cpd = network.cpd(asked.text("name"))
+    return network.with_cpd(TreeCPD.from_record(cpd.variable, cpd.parents, {"tree": asked.items("nodes")}))
+
+
 def _describe(network: BayesianNetwork, asked: Asked) -> BayesianNetwork:
     return network.with_notes(described_anew(network.notes, network.variables, asked))
 
@@ -178,6 +185,7 @@ ACTIONS: Final[Mapping[str, Callable[[BayesianNetwork, Asked], BayesianNetwork]]
     "remove-edge": _remove_edge,
     "table": _set_table,
     "noisy-or": _set_noisy_or,
+    "tree": _set_tree,
     "describe": _describe,
 }
 
