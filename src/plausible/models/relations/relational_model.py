@@ -149,12 +149,25 @@ class RelationalModel(Frozen, Hinted):
         """
         return not open_cycle(self.dependencies)
 
+    def cpd(self, name: str) -> CPD:
+        """The distribution of an attribute, "class.attribute"; where it has several, the first one."""
+        found = [cpd for cpd in self._cpds if cpd.variable.name == name]
+        if not found:
+            raise UnknownVariable.named(name, (cpd.variable.name for cpd in self._cpds), self._place)
+        return found[0]
+
     def with_cpd(self, cpd: CPD) -> RelationalModel:
-        """A model with this distribution in place of all those of its attribute with the same parents, or added."""
-        kept = [
-            one for one in self.cpds if (one.variable.name, one.parent_names) != (cpd.variable.name, cpd.parent_names)
-        ]
+        """A model with this distribution in place of that of its attribute with the same parents, or added."""
+        key = cpd.variable.name, cpd.parent_names
+        kept = [one for one in self._cpds if (one.variable.name, one.parent_names) != key]
         return RelationalModel(self.schema, [*kept, cpd], notes=self.notes)
+
+    def without_cpd(self, name: str, parents: Iterable[str] | None = None) -> RelationalModel:
+        """A model without the distributions of an attribute, or without the one that has these parents."""
+        self.cpd(name)
+        given = None if parents is None else tuple(parents)
+        kept = [one for one in self._cpds if one.variable.name != name or given not in (None, one.parent_names)]
+        return RelationalModel(self.schema, kept, notes=self.notes)
 
     # --- the network that it stands for ---
 
