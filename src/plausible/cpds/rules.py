@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from plausible.base import PROBABILITY_NOISE, Floats, Positions, format_number, html_of_print
+from plausible.base import PROBABILITY_NOISE, Floats, FrozenMapping, Positions, format_number, html_of_print
 from plausible.cpds.contexts import Box, ContextCPD, Nodes, box_text, leaf_box, partition
 from plausible.cpds.reading import (
     TextLines,
@@ -57,15 +56,8 @@ class Rule:
             raise InvalidCPD(f"The context of a rule is a mapping from names to states, not {self.context!r}.")
         number = probability(self.probability, f"The rule {dict(self.context)!r}")
         context = {name: _read_only(value) for name, value in self.context.items()}
-        object.__setattr__(self, "context", MappingProxyType(context))
+        object.__setattr__(self, "context", FrozenMapping(context))
         object.__setattr__(self, "probability", number)
-
-    def __hash__(self) -> int:
-        return hash((frozenset(self.context.items()), self.probability))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a read-only mapping can't be pickled."""
-        return Rule, (dict(self.context), self.probability)
 
     def __repr__(self) -> str:
         return f"Rule({dict(self.context)!r}, {self.probability!r})"

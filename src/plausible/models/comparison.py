@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.base import Result, picture_by, record
+from plausible.base import FrozenMapping, Result, picture_by, record
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor
@@ -156,14 +155,7 @@ class NetworkComparison(Result):
     incomparable: tuple[str, ...]  # The variables whose parents differ, or that are an input of the estimate
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-
-    def __hash__(self) -> int:
-        return hash((self.structure, frozenset(self.parameters.items()), self.incomparable))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a read-only mapping can't be pickled."""
-        return NetworkComparison, (self.structure, dict(self.parameters), self.incomparable)
+        object.__setattr__(self, "parameters", FrozenMapping(self.parameters))
 
     @property
     def largest_difference(self) -> float:

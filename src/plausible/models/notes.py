@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+
+from plausible.base import FrozenMapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +18,7 @@ class VariableNotes:
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "properties", MappingProxyType(dict(self.properties)))
-
-    def __hash__(self) -> int:
-        return hash((self.label, self.description, self.position, frozenset(self.properties.items())))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a mapping proxy can't be pickled."""
-        return VariableNotes, (self.label, self.description, self.position, dict(self.properties))
+        object.__setattr__(self, "properties", FrozenMapping(self.properties))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +37,8 @@ class Notes:
     variables: Mapping[str, VariableNotes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "properties", MappingProxyType(dict(self.properties)))
-        object.__setattr__(self, "variables", MappingProxyType(dict(self.variables)))
+        object.__setattr__(self, "properties", FrozenMapping(self.properties))
+        object.__setattr__(self, "variables", FrozenMapping(self.variables))
 
     def of(self, name: str) -> VariableNotes:
         """The notes on a variable; empty ones where there are none."""
@@ -57,14 +51,6 @@ class Notes:
     def renamed(self, names: Mapping[str, str]) -> Notes:
         """These notes with some variables renamed."""
         return replace(self, variables={names.get(name, name): notes for name, notes in self.variables.items()})
-
-    def __hash__(self) -> int:
-        own = (self.name, self.description, self.reference)
-        return hash((own, frozenset(self.properties.items()), frozenset(self.variables.items())))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a mapping proxy can't be pickled."""
-        return Notes, (self.name, self.description, self.reference, dict(self.properties), dict(self.variables))
 
 
 #: The notes of models that have none.

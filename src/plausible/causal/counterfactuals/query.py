@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from plausible.base import FrozenMapping
 from plausible.causal.counterfactuals.potential import Potential, Setting, as_evidence, findings_under, refuse_idle_do
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.queries.observed import fresh_name
@@ -35,10 +35,6 @@ class ParallelWorlds:
     nodes: Mapping[Potential, str]
     #: Name -> state of the constants: evidence that changes nothing but makes answers cheaper.
     constants: Mapping[str, State]
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as plain dictionaries: read-only views of mappings can't be."""
-        return _parallel_worlds, (self.network, dict(self.nodes), dict(self.constants))
 
 
 def parallel_worlds(model: FunctionalModel, terms: Iterable[Potential]) -> ParallelWorlds:
@@ -73,13 +69,7 @@ def parallel_worlds(model: FunctionalModel, terms: Iterable[Potential]) -> Paral
     nodes = {term: builder.node(term) for term in listed}
     noise = model.noise.subnetwork(builder.noise).cpds.values()
     network = BayesianNetwork([*noise, *builder.cpds.values()])
-    return _parallel_worlds(network, nodes, builder.constants)
-
-
-def _parallel_worlds(
-    network: BayesianNetwork, nodes: Mapping[Potential, str], constants: Mapping[str, State]
-) -> ParallelWorlds:
-    return ParallelWorlds(network, MappingProxyType(nodes), MappingProxyType(constants))
+    return ParallelWorlds(network, FrozenMapping(nodes), FrozenMapping(builder.constants))
 
 
 def twin_network(model: FunctionalModel, do: Mapping[str, Setting]) -> ParallelWorlds:
