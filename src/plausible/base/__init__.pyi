@@ -29,6 +29,8 @@ from plausible.base.hints import HintedNames as HintedNames
 from plausible.base.hints import keyword_advice as keyword_advice
 from plausible.base.method_names import keyword_hints as keyword_hints
 from plausible.base.method_names import own_methods as own_methods
+from plausible.base.options import Check as Check
+from plausible.base.options import Checked as Checked
 from plausible.base.options import Seed as Seed
 from plausible.base.options import by_label as by_label
 from plausible.base.options import check_count as check_count
@@ -36,12 +38,16 @@ from plausible.base.options import check_flag as check_flag
 from plausible.base.options import check_number as check_number
 from plausible.base.options import check_seconds as check_seconds
 from plausible.base.options import generator_of as generator_of
+from plausible.base.options import one_of as one_of
 from plausible.base.options import read_blocks as read_blocks
 from plausible.base.options import read_count as read_count
 from plausible.base.options import read_groups as read_groups
 from plausible.base.options import read_named_option as read_named_option
 from plausible.base.options import read_names as read_names
+from plausible.base.options import real as real
 from plausible.base.options import set_counts as set_counts
+from plausible.base.options import unless as unless
+from plausible.base.options import whole as whole
 from plausible.base.pictured import LiveWidget as LiveWidget
 from plausible.base.pictured import chart_by as chart_by
 from plausible.base.pictured import html_with_picture as html_with_picture

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from numbers import Real
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -79,6 +81,69 @@ def check_flag(name: str, flag: object) -> None:
     """Refuse what is neither true nor false."""
     if not isinstance(flag, bool | np.bool_):
         raise InvalidArgument(Argument(name, flag), " must be True or False.")
+
+
+#: Refuses what an option can't be, by its name.
+Check: TypeAlias = Callable[[str, object], None]
+
+
+def whole(least: int = 0) -> Check:
+    """The check of whole numbers of at least `least`."""
+    return partial(check_count, least=least)
+
+
+def real(
+    *, least: float = -math.inf, above: float = -math.inf, most: float = math.inf, below: float = math.inf
+) -> Check:
+    """The check of numbers within the limits of `check_number`."""
+    return partial(check_number, least=least, above=above, most=most, below=below)
+
+
+def one_of(*known: str) -> Check:
+    """The check of words of which there are few."""
+
+    def checked(name: str, given: object) -> None:
+        if given not in known:
+            raise InvalidArgument(f"{name}={given!r} must be one of {', '.join(map(repr, known))}.")
+
+    return checked
+
+
+def unless(special: float | None, check: Check) -> Check:
+    """A check that lets a special value pass: `None`, or infinity."""
+
+    def checked(name: str, given: object) -> None:
+        if given is not special and given != special:
+            check(name, given)
+
+    return checked
+
+
+class Checked:
+    """A base of frozen records of options, which are checked where a record is made, by what the class says of each.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Annealing(Checked, num_rounds=whole(1), factor=real(above=0, below=1)):
+    ...     num_rounds: int = 10
+    ...     factor: float = 0.9
+    >>> Annealing(factor=2.0)
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidArgument: factor=2.0 must be a number above 0 and below 1.
+    """
+
+    __slots__ = ()
+
+    _checks: ClassVar[Mapping[str, Check]] = MappingProxyType({})
+
+    def __init_subclass__(cls, **checks: Check) -> None:
+        super().__init_subclass__()
+        cls._checks = MappingProxyType({**cls._checks, **checks})
+
+    def __post_init__(self) -> None:
+        for name, check in self._checks.items():
+            check(name, getattr(self, name))
 
 
 def read_names(option: str, names: object) -> tuple[str, ...]:

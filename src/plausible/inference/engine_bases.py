@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from plausible.base import Ints, QueryInfo, check_count, check_number
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.base import Ints, QueryInfo
+from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.problem import Problem
 from plausible.search.run import UNLIMITED, Clock, Run, Stops, ends_converged, iterate
@@ -138,15 +138,6 @@ class RoundState:
             residual=self.residual,
             advice="" if is_exact or self.converged else advice,
         )
-
-
-def check_rounds(schedule: str, schedules: tuple[str, ...], damping: float, tolerance: float, max_steps: int) -> None:
-    """Refuse options of message passing that can't be."""
-    if schedule not in schedules:
-        raise InvalidArgument(f"schedule={schedule!r} must be one of {', '.join(map(repr, schedules))}.")
-    check_number("damping", damping, least=0, below=1)
-    check_number("tolerance", tolerance, least=0)
-    check_count("max_steps", max_steps, 1)
 
 
 #: Values and bounds of log Π φ nearer to each other than this prove that an assignment is a best one: linear programs

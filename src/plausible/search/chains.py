@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Floats, chart_by, check_count, kind_in_words
+from plausible.base import Checked, Floats, chart_by, kind_in_words, whole
 from plausible.errors import InvalidArgument
 from plausible.kernels.jit import repeated
 from plausible.search.run import Saving, Stops, iterate
@@ -56,7 +56,7 @@ class ChainSteps(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ChainLengths:
+class ChainLengths(Checked, num_draws=whole(4), num_chains=whole(1), burn_in=whole(), thin=whole(1)):
     """How long chains run.
 
     Parameters
@@ -71,10 +71,6 @@ class ChainLengths:
     num_chains: int = 4
     burn_in: int = 1000
     thin: int = 5
-
-    def __post_init__(self) -> None:
-        for name, least in (("num_draws", 4), ("num_chains", 1), ("burn_in", 0), ("thin", 1)):
-            check_count(name, getattr(self, name), least)
 
     @property
     def steps(self) -> ChainSteps:

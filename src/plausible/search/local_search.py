@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from plausible.base import check_count, check_number, score_noise, without_noise
+from plausible.base import Checked, check_count, real, score_noise, unless, whole, without_noise
 from plausible.search.run import Stops, iterate
 from plausible.search.search_problem import (
     LIMITS,
@@ -34,14 +34,10 @@ Progress: TypeAlias = Callable[[SearchState[StateT]], object]
 
 
 @dataclass(frozen=True, slots=True)
-class SearchMethod(ABC):
+class SearchMethod(ABC, Checked, max_steps=unless(None, whole())):
     """A way to search: a frozen object that holds options; whatever changes is in the `SearchState`."""
 
     max_steps: int | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        if self.max_steps is not None:
-            check_count("max_steps", self.max_steps)
 
     @abstractmethod
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
@@ -158,7 +154,7 @@ class FirstAscent(SearchMethod):
 
 
 @dataclass(frozen=True, slots=True)
-class BasinFlooding(SearchMethod):
+class BasinFlooding(SearchMethod, patience=whole(1)):
     """The best neighbour that was not visited before, even if it is worse; the best state seen is the result.
 
     All visited states are kept; a step costs one scan of the operators.
@@ -175,10 +171,6 @@ class BasinFlooding(SearchMethod):
     """
 
     patience: int = 100
-
-    def __post_init__(self) -> None:
-        SearchMethod.__post_init__(self)
-        check_count("patience", self.patience, 1)
 
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
         """To the best neighbour that is new."""
@@ -197,7 +189,7 @@ class BasinFlooding(SearchMethod):
 
 
 @dataclass(frozen=True, slots=True)
-class TabuSearch(SearchMethod):
+class TabuSearch(SearchMethod, length=whole(), patience=whole(1)):
     """Tabu search: take the best step that undoes no recent one, even downhill (Koller & Friedman 2009, alg. A.6).
 
     This escapes local maxima and crosses plateaus; the result is the best state seen. A step (an operator) that leads
@@ -220,11 +212,6 @@ class TabuSearch(SearchMethod):
     length: int = 10
     patience: int = 100
 
-    def __post_init__(self) -> None:
-        SearchMethod.__post_init__(self)
-        check_count("length", self.length)
-        check_count("patience", self.patience, 1)
-
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
         """To the best neighbour that is allowed: mostly the best of all, else the best that reverses nothing."""
         if state.idle >= self.patience:
@@ -245,7 +232,7 @@ class TabuSearch(SearchMethod):
 
 
 @dataclass(frozen=True, slots=True)
-class BeamSearch(SearchMethod):
+class BeamSearch(SearchMethod, width=unless(math.inf, whole(1)), min_gain=unless(None, real(least=0))):
     """The K best of a beam of states and of all their neighbours, round by round (Koller & Friedman 2009, alg. A.7).
 
     States reached in several ways count once. A state gives way to better neighbours only, so that a beam of one is
@@ -267,13 +254,6 @@ class BeamSearch(SearchMethod):
 
     width: float = 10
     min_gain: float | None = None
-
-    def __post_init__(self) -> None:
-        SearchMethod.__post_init__(self)
-        if self.width != math.inf:
-            check_count("width", self.width, 1)
-        if self.min_gain is not None:
-            check_number("min_gain", self.min_gain, least=0)
 
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
         """A round: all neighbours of the states that are new in the beam, and then the best."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base import Floats, check_count, check_number
+from plausible.base import Checked, Floats, real, whole
 from plausible.errors import InvalidArgument
 from plausible.search.local_search import GreedyAscent, SearchMethod
 from plausible.search.search_problem import OperatorT, SearchProblem, SearchState, StateT, gains, score_after
@@ -34,7 +34,9 @@ class CoolingSchedule(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class ExponentialCooling(CoolingSchedule):
+class ExponentialCooling(
+    CoolingSchedule, Checked, start=real(above=0), stop=real(above=0), factor=real(above=0, below=1), every=whole(1)
+):
     """τ = start · factor^⌊t / every⌋ for attempt t, until it falls below `stop`.
 
     Parameters
@@ -59,12 +61,9 @@ class ExponentialCooling(CoolingSchedule):
     every: int = 100
 
     def __post_init__(self) -> None:
-        check_number("start", self.start, above=0)
-        check_number("stop", self.stop, above=0)
-        check_number("factor", self.factor, above=0, below=1)
+        Checked.__post_init__(self)
         if self.stop > self.start:
             raise InvalidArgument(f"Temperatures fall: stop={self.stop!r} must not be above start={self.start!r}.")
-        check_count("every", self.every, 1)
 
     @property
     def num_attempts(self) -> int:
@@ -143,7 +142,7 @@ class _Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Restarts(SearchMethod):
+class Restarts(SearchMethod, num=whole()):
     """The base of searches that run another one, `inner`, again and again, `num` times, and keep the best state."""
 
     inner: SearchMethod = field(default_factory=GreedyAscent)
@@ -153,7 +152,6 @@ class Restarts(SearchMethod):
         SearchMethod.__post_init__(self)
         if not isinstance(self.inner, SearchMethod):
             raise InvalidArgument(f"inner={self.inner!r} must be a search, such as GreedyAscent().")
-        check_count("num", self.num)
 
     @abstractmethod
     def next_start(
@@ -218,7 +216,7 @@ class RandomRestarts(Restarts):
 
 
 @dataclass(frozen=True, slots=True)
-class PerturbationRestarts(Restarts):
+class PerturbationRestarts(Restarts, length=whole(1), growth=real(least=1)):
     """Walk at random from the best state, search from there, keep what is better (Koller & Friedman 2009, alg. A.8).
 
     A walk of l steps applies exactly l random legal operators, fewer only where none is legal. If it is too short the
@@ -243,11 +241,6 @@ class PerturbationRestarts(Restarts):
 
     length: int = 5
     growth: float = 1.0
-
-    def __post_init__(self) -> None:
-        Restarts.__post_init__(self)
-        check_count("length", self.length, 1)
-        check_number("growth", self.growth, least=1)
 
     def walk_length(self, failures: int) -> int:
         """The steps of a walk after so many in a row that led to nothing better."""

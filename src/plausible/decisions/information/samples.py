@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from plausible.base import (
+    Checked,
     Floats,
     Ints,
     Result,
@@ -21,6 +22,7 @@ from plausible.base import (
     format_number,
     generator_of,
     record,
+    whole,
 )
 from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, TableCPD
@@ -59,7 +61,7 @@ class SampleState:
 
 
 @dataclass(frozen=True, slots=True)
-class SampleOptions:
+class SampleOptions(Checked, num_samples=whole(2), time_limit=check_seconds):
     """How many data sets to draw, from what source, for how long, and whom to tell.
 
     >>> SampleOptions(2000, seed=1).num_samples
@@ -71,10 +73,6 @@ class SampleOptions:
     time_limit: float | None = None  # No more are drawn after so many seconds
     #: Told a `SampleState` after each block; an answer that is true ends it.
     progress: Callable[[SampleState], object] | None = None
-
-    def __post_init__(self) -> None:
-        check_count("num_samples", self.num_samples, 2)
-        check_seconds("time_limit", self.time_limit)
 
 
 class SampleEstimate(NamedTuple):

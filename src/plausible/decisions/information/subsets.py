@@ -12,14 +12,16 @@ import numpy as np
 
 from plausible.base import (
     SCORE_NOISE,
+    Checked,
     Result,
     TextTable,
     chart_by,
-    check_count,
-    check_number,
     format_number,
     ranked,
+    real,
     record,
+    unless,
+    whole,
 )
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import observing, read_candidates, seen_tables
@@ -119,7 +121,7 @@ _MAX_SETS = 2**12
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Checked, number=unless(None, whole()), budget=unless(math.inf, real(least=0))):
     """How much may be observed.
 
     >>> Limits(number=2, budget=25, is_charged=False)  # two tests at most, 25 minutes
@@ -130,12 +132,6 @@ class Limits:
     budget: float = math.inf  # Costs of at most this in all
     #: Whether costs are in units of utility, and taken off the value; if not, they count for the budget alone.
     is_charged: bool = True
-
-    def __post_init__(self) -> None:
-        if self.number is not None:
-            check_count("number", self.number)
-        if self.budget != math.inf:
-            check_number("budget", self.budget, least=0)
 
 
 def read_limits(limits: Limits | int | None) -> Limits:

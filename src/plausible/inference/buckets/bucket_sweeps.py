@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base import Floats, Ints, QueryInfo, check_count, check_number
+from plausible.base import Checked, Floats, Ints, QueryInfo, real, whole
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.buckets.bucket_tree import BucketTree
 from plausible.inference.problem import Problem
@@ -57,19 +57,13 @@ _EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True)
-class BucketOptions:
+class BucketOptions(Checked, bound=whole(1), max_entries=whole(1), max_steps=whole(), tolerance=real(least=0)):
     """What engines on mini-buckets have in common."""
 
     bound: int = 10
     max_entries: int = 2**20
     max_steps: int = 20
     tolerance: float = 1e-4
-
-    def __post_init__(self) -> None:
-        check_count("bound", self.bound, 1)
-        check_count("max_entries", self.max_entries, 1)
-        check_count("max_steps", self.max_steps)
-        check_number("tolerance", self.tolerance, least=0)
 
     def _begun(
         self,

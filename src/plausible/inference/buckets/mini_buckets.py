@@ -101,7 +101,7 @@ class MiniBucketState:
 
 
 @dataclass(frozen=True, slots=True)
-class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEngine):
+class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEngine, is_weighted=check_flag):
     """Guaranteed upper and lower bounds on log Z, by weighted mini-buckets (Liu & Ihler 2011).
 
     If the table of a variable would be too large, elimination splits the variable into copies and sums them out one by
@@ -141,10 +141,6 @@ class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEn
     max_steps: int = 5
     tolerance: float = 1e-3
     is_weighted: bool = True
-
-    def __post_init__(self) -> None:
-        BucketOptions.__post_init__(self)
-        check_flag("is_weighted", self.is_weighted)
 
     def init(self, problem: Problem, kept: Sequence[int] = ()) -> MiniBucketState:
         """The mini-buckets after a first sweep, some variables being kept."""

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from plausible.base import Floats, Ints, QueryInfo, check_count, check_seconds
+from plausible.base import Checked, Floats, Ints, QueryInfo, check_seconds, whole
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors.alignment import scope_text
 from plausible.inference.engine_bases import Optimizer, Optimum, PreparedEngine
@@ -95,7 +95,7 @@ class LabelState:
 _Prepared: TypeAlias = tuple[Problem, PairwiseEnergy, Clock]
 
 
-class LabelMoves(PreparedEngine[LabelState], Optimizer):
+class LabelMoves(PreparedEngine[LabelState], Optimizer, Checked, max_steps=whole(1), time_limit=check_seconds):
     """Sweeps of moves, each the best of exponentially many and found by one cut, until none helps."""
 
     __slots__ = ()
@@ -103,10 +103,6 @@ class LabelMoves(PreparedEngine[LabelState], Optimizer):
     max_steps: int
     time_limit: float | None
     _TITLE: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        check_count("max_steps", self.max_steps, 1)
-        check_seconds("time_limit", self.time_limit)
 
     def optimize(self, problem: Problem) -> Optimum:
         """Labels that no single move makes better."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.base import PROOF, Floats, Ints, QueryInfo, check_count, check_seconds, starts_of
+from plausible.base import PROOF, Checked, Floats, Ints, QueryInfo, check_seconds, starts_of, whole
 from plausible.errors import ImpossibleEvidence
 from plausible.factors.alignment import reduce_axes
 from plausible.graphs.undirected import UndirectedGraph
@@ -193,7 +193,15 @@ class BranchAndBoundState:
 
 
 @dataclass(frozen=True, slots=True)
-class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
+class BranchAndBound(
+    IterativeEngine[BranchAndBoundState],
+    Optimizer,
+    Checked,
+    max_entries=whole(1),
+    max_bytes=whole(1),
+    seed=whole(),
+    time_limit=check_seconds,
+):
     """Find a best assignment by depth-first branch and bound, or bound it if time runs out (Kask & Dechter 2001).
 
     Mini-buckets bound what the unassigned variables can add. Before that the messages of a `DualDecomposition` shift
@@ -227,12 +235,6 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
     time_limit: float | None = None
     seed: int = 0
     max_bytes: int = 2**30
-
-    def __post_init__(self) -> None:
-        check_count("max_entries", self.max_entries, 1)
-        check_count("max_bytes", self.max_bytes, 1)
-        check_count("seed", self.seed)
-        check_seconds("time_limit", self.time_limit)
 
     def init(self, problem: Problem) -> BranchAndBoundState:
         """Messages, a first assignment and the tables."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Floats, Ints, QueryInfo, check_count, check_seconds, starts_of
+from plausible.base import Checked, Floats, Ints, QueryInfo, check_seconds, starts_of, whole
 from plausible.errors import InvalidArgument
 from plausible.inference.engine_bases import Optimizer, Optimum
 from plausible.inference.problem import Problem
@@ -257,7 +257,7 @@ _MAXIMUM = "A local maximum: try more restarts or more patience, and BranchAndBo
 
 
 @dataclass(frozen=True, slots=True)
-class LocalSearch(Optimizer):
+class LocalSearch(Optimizer, Checked, seed=whole(), time_limit=check_seconds):
     """Find a good assignment by changing one variable at a time: fast, for models of any size, no guarantee.
 
     It repairs zeros first: an assignment with fewer factors at zero beats any with more. Steepest and first ascent,
@@ -286,10 +286,9 @@ class LocalSearch(Optimizer):
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
+        Checked.__post_init__(self)
         if self.method is not None and not isinstance(self.method, SearchMethod):
             raise InvalidArgument(f"method={self.method!r} must be a search, such as TabuSearch() or GreedyAscent().")
-        check_count("seed", self.seed)
-        check_seconds("time_limit", self.time_limit)
 
     def init(self, problem: Problem, start: Ints | None = None) -> SearchState[States]:
         """A search at a start, by default a random one; `current` and `best` are tuples of states."""

@@ -9,14 +9,16 @@ import numpy as np
 
 from plausible.base import (
     PROOF,
+    Checked,
     Floats,
     Ints,
     QueryInfo,
     check_count,
     check_flag,
-    check_number,
     check_seconds,
+    real,
     starts_of,
+    whole,
 )
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.engine_bases import Optimizer, Optimum, PreparedEngine
@@ -128,7 +130,7 @@ class DualState:
 
 
 @dataclass(frozen=True, slots=True)
-class DualDecomposition(PreparedEngine[DualState], Optimizer):
+class DualDecomposition(PreparedEngine[DualState], Optimizer, Checked, max_steps=whole(1), tolerance=real(least=0)):
     """Find a good assignment and an ever tighter bound on the best one; if they meet, the assignment is optimal.
 
     Every factor is maximised by itself; messages δ_fi(x_i) shift values between factors so that
@@ -152,10 +154,6 @@ class DualDecomposition(PreparedEngine[DualState], Optimizer):
 
     max_steps: int = 1000
     tolerance: float = 1e-7
-
-    def __post_init__(self) -> None:
-        check_count("max_steps", self.max_steps, 1)
-        check_number("tolerance", self.tolerance, least=0)
 
     def _prepared(self, problem: Problem, clock: Clock) -> tuple[MaxSum, tuple[Ints, Ints]]:
         layout = MaxSum.of(problem)
@@ -223,7 +221,7 @@ _WANTED_ERROR, _LARGEST_COST = 2.5e-10, 1e8
 
 
 @dataclass(frozen=True, slots=True)
-class LinearRelaxation(Optimizer):
+class LinearRelaxation(Optimizer, Checked, integer=check_flag, time_limit=check_seconds):
     """Solve the linear relaxation (local polytope) with HiGHS and round it; if the bound is met, this is optimal.
 
     Maximise Σ_f Σ μ_f(x_f) log φ_f(x_f) over pseudo-marginals μ ≥ 0 that sum to one and agree with each other:
@@ -257,8 +255,7 @@ class LinearRelaxation(Optimizer):
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        check_flag("integer", self.integer)
-        check_seconds("time_limit", self.time_limit)
+        Checked.__post_init__(self)
         if self.max_nodes is not None:
             check_count("max_nodes", self.max_nodes, 1)
             if not self.integer:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base import PROBABILITY_NOISE, Floats, Ints, QueryInfo, check_count
-from plausible.inference.engine_bases import IterativeEngine, RoundState, check_rounds
+from plausible.base import PROBABILITY_NOISE, Checked, Floats, Ints, QueryInfo, one_of, real, whole
+from plausible.inference.engine_bases import IterativeEngine, RoundState
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import (
     Clusters,
@@ -32,8 +32,6 @@ from plausible.kernels.messages import (
 )
 from plausible.search.run import Run
 
-_SCHEDULES = ("sequential", "synchronous", "residual")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageState(RoundState):
@@ -48,16 +46,20 @@ class MessageState(RoundState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageEngine(IterativeEngine[MessageState]):
+class MessageEngine(
+    IterativeEngine[MessageState],
+    Checked,
+    schedule=one_of("sequential", "synchronous", "residual"),
+    damping=real(least=0, below=1),
+    tolerance=real(least=0),
+    max_steps=whole(1),
+):
     """Options and rounds of message passing on the factor graph."""
 
     schedule: str = "sequential"
     damping: float = 0.0
     tolerance: float = 1e-8
     max_steps: int = 1000
-
-    def __post_init__(self) -> None:
-        check_rounds(self.schedule, _SCHEDULES, self.damping, self.tolerance, self.max_steps)
 
     @property
     @abstractmethod
@@ -145,16 +147,11 @@ class MessageEngine(IterativeEngine[MessageState]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReweightedEngine(MessageEngine):
+class ReweightedEngine(MessageEngine, num_trees=whole(1), seed=whole()):
     """Messages with factors counted by random trees; logarithms have to settle."""
 
     num_trees: int = 30
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        MessageEngine.__post_init__(self)
-        check_count("num_trees", self.num_trees, 1)
-        check_count("seed", self.seed)
 
     @property
     def _in_logs(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plausible.base import Floats, Ints, QueryInfo, check_count, check_number
+from plausible.base import Checked, Floats, Ints, QueryInfo, real, whole
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.engine_bases import RoundState
@@ -141,7 +141,7 @@ class ConvexState(RoundState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvexBP(ResumableEngine[ConvexState]):
+class ConvexBP(ResumableEngine[ConvexState], Checked, tolerance=real(least=0), max_steps=whole(1)):
     r"""Belief propagation with a convex free energy: it converges to the same beliefs from any start.
 
     Beliefs minimise -Σ ⟨log φ_f⟩ - Σ c_f H(b_f) - Σ c_v H(b_v) among those that agree on variables. Where the counting
@@ -180,11 +180,10 @@ class ConvexBP(ResumableEngine[ConvexState]):
     max_steps: int = 5000
 
     def __post_init__(self) -> None:
+        Checked.__post_init__(self)
         if not callable(self.counts) and not (isinstance(self.counts, str) and self.counts in CONVEX_COUNTS):
             known = ", ".join(map(repr, CONVEX_COUNTS))
             raise InvalidArgument(f"counts={self.counts!r} must be one of {known}, or a function of a problem.")
-        check_number("tolerance", self.tolerance, least=0)
-        check_count("max_steps", self.max_steps, 1)
 
     def init(self, problem: Problem) -> ConvexState:
         """Nothing taken yet."""

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from plausible.base import Floats, QueryInfo, check_count
+from plausible.base import Checked, Floats, QueryInfo, one_of, real, whole
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
-from plausible.inference.engine_bases import RoundState, check_rounds
+from plausible.inference.engine_bases import RoundState
 from plausible.inference.estimates import Estimate
 from plausible.inference.problem import Problem
 from plausible.inference.regions.region_graph import RegionGraph, join_graph, kikuchi_regions, short_loops
@@ -30,8 +30,6 @@ from plausible.inference.regions.region_layout import (
 #: Changes of final messages that come from rounding alone stay below this.
 _ROUNDING = 1e-11
 
-_SCHEDULES = ("sequential", "synchronous")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionState(RoundState):
@@ -44,7 +42,14 @@ class RegionState(RoundState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegionEngine(ResumableEngine[RegionState]):
+class RegionEngine(
+    ResumableEngine[RegionState],
+    Checked,
+    schedule=one_of("sequential", "synchronous"),
+    damping=real(least=0, below=1),
+    tolerance=real(least=0),
+    max_steps=whole(1),
+):
     r"""Options and rounds of message passing between outer regions γ and what they share, inner regions β.
 
     The belief of an outer region is the product of its factors and of the messages λ from the n inner regions within
@@ -63,9 +68,6 @@ class RegionEngine(ResumableEngine[RegionState]):
     max_steps: int = 1000
 
     _name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        check_rounds(self.schedule, _SCHEDULES, self.damping, self.tolerance, self.max_steps)
 
     @abstractmethod
     def regions(self, problem: Problem) -> RegionGraph:
@@ -199,7 +201,7 @@ def _peaked(wave: Wave, logs: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterBP(RegionEngine):
+class ClusterBP(RegionEngine, bound=whole(1)):
     r"""Belief propagation on clusters of at most `bound` variables: between loopy propagation and the clique tree.
 
     Clusters i, j send each other δ_{i→j}(S_ij) = Σ ψ_i Π_{k≠j} δ_{k→i} over the variables they share, until the
@@ -236,10 +238,6 @@ class ClusterBP(RegionEngine):
 
     bound: int = 4
     _name: ClassVar[str] = "cluster belief propagation"
-
-    def __post_init__(self) -> None:
-        RegionEngine.__post_init__(self)
-        check_count("bound", self.bound, 1)
 
     def regions(self, problem: Problem) -> RegionGraph:
         """The join graph."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Codes, Floats, check_count, check_number
+from plausible.base import Checked, Codes, Floats, real, unless, whole
 from plausible.errors import counted
 from plausible.kernels.completion import gibbs_cells
 from plausible.learn.bayesian.completion_problem import CompletionProblem
@@ -222,7 +222,7 @@ class CollapsedCellGibbs(ParameterSampler):
 
 
 @dataclass(frozen=True, slots=True)
-class BlockMetropolis(ParameterSampler):
+class BlockMetropolis(ParameterSampler, Checked, block_size=unless(None, whole(1))):
     """Metropolis-Hastings over H: a variable is proposed anew in many rows at once (algorithm 19.5).
 
     Proposals come from P(x | rest of the row, θ̂) with θ̂ estimated from the completed rows, and are taken with min(1,
@@ -234,10 +234,6 @@ class BlockMetropolis(ParameterSampler):
     block_size: int | None = None
 
     remedy: ClassVar[str] = "Take smaller blocks, BlockMetropolis(block_size=...), or RowGibbs()."
-
-    def __post_init__(self) -> None:
-        if self.block_size is not None:
-            check_count("block_size", self.block_size, 1)
 
     def proposed(self, problem: CompletionProblem) -> list[str]:
         columns = (problem.codes < 0).sum(axis=0).tolist()
@@ -263,7 +259,7 @@ class BlockMetropolis(ParameterSampler):
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterWalk(ParameterSampler):
+class ParameterWalk(ParameterSampler, Checked, step_size=real(above=0), tuning=whole()):
     """Metropolis random walk over θ, completions summed out exactly by a clique tree (§19.3.2.2, eq. 19.8).
 
     A row is θ = g / Σ g with g_x ~ Gamma(α_x, 1), which is its Dirichlet prior; the walk is over log g, so that no
@@ -282,10 +278,6 @@ class ParameterWalk(ParameterSampler):
     tuning: int = 200
 
     remedy: ClassVar[str] = "Take smaller steps or longer tuning, ParameterWalk(step_size=..., tuning=...)."
-
-    def __post_init__(self) -> None:
-        check_number("step_size", self.step_size, above=0)
-        check_count("tuning", self.tuning)
 
     def proposed(self, problem: CompletionProblem) -> list[str]:
         return list(problem.tables.variables)

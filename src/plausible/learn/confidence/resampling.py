@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from plausible.base import Seed, check_count, check_seconds, generator_of
+from plausible.base import Checked, Seed, check_count, check_seconds, generator_of, whole
 from plausible.data.shared_passes import SharedPasses
 from plausible.data.stream_statistics import PartitionedStatistics, for_learning
 from plausible.data.table import Table
@@ -116,7 +116,7 @@ def rows_of(data: DataLike) -> Table | PartitionedStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Checked, num_threads=whole(1), time_limit=check_seconds):
     """How many samples of the rows are drawn, and how; see `bootstrap` for the fields."""
 
     number: int
@@ -127,11 +127,10 @@ class Samples:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
+        Checked.__post_init__(self)
         if self.kind not in _KINDS:
             raise InvalidArgument(f"kind= is 'ordinary' or 'bayesian', not {self.kind!r}.")
         check_count("num_samples", self.number, 1)
-        check_count("num_threads", self.num_threads, 1)
-        check_seconds("time_limit", self.time_limit)
         check_progress(self.progress)
 
     def learn(

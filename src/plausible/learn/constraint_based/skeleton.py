@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import check_count, check_number, check_seconds
+from plausible.base import Checked, check_seconds, real, unless, whole
 from plausible.errors import InvalidArgument
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints, check_progress
@@ -38,7 +38,7 @@ class SkeletonOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class SkeletonSearch:
+class SkeletonSearch(Checked, alpha=real(above=0, below=1), max_given=unless(None, whole()), time_limit=check_seconds):
     """The options of the search."""
 
     alpha: float = 0.05  # the level of the tests: the higher, the more edges. With false discovery control, the rate
@@ -51,10 +51,7 @@ class SkeletonSearch:
     time_limit: float | None = None  # the search stops after the round that exceeds it
 
     def __post_init__(self) -> None:
-        check_number("alpha", self.alpha, above=0, below=1)
-        if self.max_given is not None:
-            check_count("max_given", self.max_given)
-        check_seconds("time_limit", self.time_limit)
+        Checked.__post_init__(self)
         check_progress(self.progress)
 
 

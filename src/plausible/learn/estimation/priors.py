@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from plausible.base import Flags, Floats, by_label, check_number, read_named_option
+from plausible.base import Checked, Flags, Floats, by_label, read_named_option, real
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, suggestion
 from plausible.models import BayesianNetwork
@@ -85,7 +85,7 @@ class K2:
 
 
 @dataclass(frozen=True, slots=True)
-class BDeu:
+class BDeu(Checked, equivalent_sample_size=real(above=0)):
     """A uniform prior worth α cases, spread over all cells: α_{x|u} = α / (number of cells) (Buntine 1991).
 
     >>> BDeu(10).pseudo_counts(Variable("grass", 2), [Variable("rain", 2)])
@@ -95,9 +95,6 @@ class BDeu:
 
     equivalent_sample_size: float = 10.0
 
-    def __post_init__(self) -> None:
-        check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
-
     def pseudo_counts(self, child: Variable, parents: Sequence[Variable]) -> Floats:
         """α, an axis for each parent, then one for the child."""
         shape = [variable.num_states for variable in (*parents, child)]
@@ -105,7 +102,7 @@ class BDeu:
 
 
 @dataclass(frozen=True, slots=True)
-class BDe:
+class BDe(Checked, equivalent_sample_size=real(above=0)):
     """A prior network worth α cases: α_{x|u} = α P'(x, u) (Heckerman, Geiger & Chickering 1995).
 
     P' has at least the variables of the tables; its graph may be different.
@@ -118,9 +115,6 @@ class BDe:
 
     network: BayesianNetwork
     equivalent_sample_size: float = 10.0
-
-    def __post_init__(self) -> None:
-        check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
 
     def pseudo_counts(self, child: Variable, parents: Sequence[Variable]) -> Floats:
         """α, an axis for each parent, then one for the child."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base import Floats, Ints, check_count
+from plausible.base import Checked, Floats, Ints, unless, whole
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import NotSupported, counted
@@ -68,7 +68,7 @@ class HardEM(EMMethod):
 
 
 @dataclass(frozen=True, slots=True)
-class VariationalEM(EMMethod):
+class VariationalEM(EMMethod, Checked, sweeps=unless(None, whole(1))):
     """Mean-field EM: θ and one Q for each case in turn raise F = E_Q[ℓ] + H(Q), a lower bound of the log-likelihood.
 
     Q treats variables, or blocks of them, as independent given what is observed, so that M̄[x, u] is a sum of products
@@ -90,10 +90,6 @@ class VariationalEM(EMMethod):
     engine: MeanField = field(default_factory=MeanField)
     #: At most so many sweeps a step: a partial E-step. All that the engine wants where left out.
     sweeps: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.sweeps is not None:
-            check_count("sweeps", self.sweeps, 1)
 
     def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
         """The best beliefs that the engine finds at the start."""
@@ -121,7 +117,7 @@ class _Blocks(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class IncrementalEM(EMMethod):
+class IncrementalEM(EMMethod, Checked, num_blocks=whole(1)):
     """Cases in blocks: complete one block, put its new counts in place of its old ones, make an M-step, and go on.
 
     M̄ ← M̄ - M̄_block(before) + M̄_block(now), then θ_{x|u} = M̄[x, u] / M̄[u]. (Algorithm 19.4 of Koller & Friedman 2009
@@ -140,9 +136,6 @@ class IncrementalEM(EMMethod):
 
     #: How many blocks; each has about as many different cases. With as many blocks as cases, one case at a time.
     num_blocks: int = 10
-
-    def __post_init__(self) -> None:
-        check_count("num_blocks", self.num_blocks, 1)
 
     def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
         """All blocks completed by the start."""
@@ -265,7 +258,7 @@ class FrozenFamily:
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyEM(EMMethod):
+class FamilyEM(EMMethod, Checked, inner_steps=whole(1)):
     """One distribution after the other, each with expectations under all that were learned before it.
 
     The log-likelihood does not fall, distribution by distribution (Koller & Friedman 2009, box 19.C). A table of its
@@ -281,9 +274,6 @@ class FamilyEM(EMMethod):
     """
 
     inner_steps: int = 3  # The steps of EM on a table before the next one's turn
-
-    def __post_init__(self) -> None:
-        check_count("inner_steps", self.inner_steps, 1)
 
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """Each distribution in turn."""

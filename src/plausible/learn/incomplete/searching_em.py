@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from plausible.base import check_count, check_number
+from plausible.base import Checked, check_count, real, whole
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.expectations import Expectations
 from plausible.learn.incomplete.methods import exact_step
@@ -61,7 +61,7 @@ class _Distorting(EMMethod):
 
 
 @dataclass(frozen=True, slots=True)
-class AnnealedEM(_Distorting):
+class AnnealedEM(_Distorting, Checked, first=real(above=0, most=1), num_steps=whole(1)):
     """Deterministic annealing: completions weigh P(h | observed)^β, with β rising to one (Ueda & Nakano 1998).
 
     At each β a step of EM does not lower Σ (1/β) log Σ_h P(observed, h)^β, which for small β has fewer local maxima;
@@ -84,10 +84,6 @@ class AnnealedEM(_Distorting):
     num_steps: int = 20  # β is first^(1 - k / num_steps) at step k
     seed: int = 0  # Of what is done to states that are alike
 
-    def __post_init__(self) -> None:
-        check_number("first", self.first, above=0, most=1)
-        check_count("num_steps", self.num_steps, 1)
-
     def _distorted(self, problem: EMProblem, network: BayesianNetwork, number: int) -> Expectations:
         power = self.first ** (1.0 - number / self.num_steps)
         return exact_step(problem, "AnnealedEM").at(network, power=power)
@@ -99,7 +95,7 @@ class AnnealedEM(_Distorting):
 
 
 @dataclass(frozen=True, slots=True)
-class ReweightedEM(_Distorting):
+class ReweightedEM(_Distorting, Checked, spread=real(least=0), num_steps=whole(1)):
     """Cases weigh more or less at random, less and less so: perturbed data (Elidan, Ninio, Friedman & Schuurmans 2002).
 
     At step k the weight of each case is multiplied by exp(s z), z normal and s = spread (1 - k / num_steps), and all
@@ -115,10 +111,6 @@ class ReweightedEM(_Distorting):
     spread: float = 1.0  # s at the start
     num_steps: int = 20  # The steps with other weights
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_number("spread", self.spread, least=0)
-        check_count("num_steps", self.num_steps, 1)
 
     def _distorted(self, problem: EMProblem, network: BayesianNetwork, number: int) -> Expectations:
         cases = problem.cases.in_memory("ReweightedEM")
@@ -138,7 +130,7 @@ def _leading(members: list[EMState], before: EMState | None = None, most: int | 
 
 
 @dataclass(frozen=True, slots=True)
-class BeamEM(EMMethod):
+class BeamEM(EMMethod, Checked, population=whole(1), every=whole(1)):
     """Runs from the start and from random tables go on together; every few steps the worse half is dropped.
 
     The trace is that of the best run, and never falls. All selections together cost about 2 · population · every steps
@@ -154,10 +146,6 @@ class BeamEM(EMMethod):
     population: int = 8  # The runs at first
     every: int = 3  # Steps between two selections
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_count("population", self.population, 1)
-        check_count("every", self.every, 1)
 
     @property
     def num_scheduled(self) -> int:

@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeV
 
 import numpy as np
 
-from plausible.base import check_count, check_number
+from plausible.base import Checked, real, whole
 from plausible.data.sources import columns_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
@@ -127,7 +127,7 @@ class GraphJudge(Judge):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class GraphRules:
+class GraphRules(Checked, em_steps=whole(), em_tolerance=real(least=0)):
     """What limits a run over graphs, and EM for the parameters of each."""
 
     max_steps: int
@@ -137,8 +137,7 @@ class GraphRules:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        check_count("em_steps", self.em_steps)
-        check_number("em_tolerance", self.em_tolerance, least=0)
+        Checked.__post_init__(self)
         Stops(max_steps=self.max_steps, time_limit=self.time_limit, progress=self.progress)
 
     @property

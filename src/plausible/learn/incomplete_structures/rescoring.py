@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from plausible.base import CLIMBED_NOISE, Floats, Seed, check_count, generator_of, ranked, score_noise
+from plausible.base import CLIMBED_NOISE, Floats, Seed, generator_of, ranked, score_noise, unless, whole
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.graphs import DAG
@@ -42,7 +42,7 @@ class EdgeMove(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RescoringRules(GraphRules):
+class RescoringRules(GraphRules, lifetime=whole(1), shortlist=unless(None, whole(1))):
     """How many of the candidates are fitted, and for how long a gain is believed; `em_steps` are those of each."""
 
     #: For so many steps the gain of a move is believed, though the graph has changed elsewhere: 1 to fit all moves
@@ -55,12 +55,6 @@ class RescoringRules(GraphRules):
     shortlist: int | None = None
     max_steps: int = 100  # At most so many moves are made
     em_steps: int = 30
-
-    def __post_init__(self) -> None:
-        GraphRules.__post_init__(self)
-        check_count("lifetime", self.lifetime, 1)
-        if self.shortlist is not None:
-            check_count("shortlist", self.shortlist, 1)
 
 
 class RescoringState(NamedTuple):

@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base import CLIMBED_NOISE, Seed, check_count, check_number, generator_of
+from plausible.base import (
+    CLIMBED_NOISE,
+    Seed,
+    check_count,
+    generator_of,
+    real,
+    whole,
+)
 from plausible.data.statistics import Request, Statistics
 from plausible.data.table import TableLike
 from plausible.data.table_statistics import DataLike, TableStatistics
@@ -43,7 +50,7 @@ from plausible.variables import Variable
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SEMRules(GraphRules):
+class SEMRules(GraphRules, tolerance=real(least=0), max_completions=whole(), num_draws=whole()):
     """How structural EM goes about it; `em_steps` and `em_tolerance` are those of EM for each graph."""
 
     max_steps: int = 50  # At most so many graphs are searched for
@@ -57,12 +64,6 @@ class SEMRules(GraphRules):
     #: of the families that changed agree, so that the score never falls all the same. 0 to search by exact counts, each
     #: by inference: that may take very long.
     num_draws: int = 10
-
-    def __post_init__(self) -> None:
-        GraphRules.__post_init__(self)
-        check_number("tolerance", self.tolerance, least=0)
-        for name in ("max_completions", "num_draws"):
-            check_count(name, getattr(self, name))
 
 
 class SEMState(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plausible.base import SMALLEST, Floats, Ints, check_count, check_number
+from plausible.base import SMALLEST, Checked, Floats, Ints, real, whole
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.kernels.clusters import (
@@ -184,15 +184,11 @@ def sample_rows(base: BaseMeasure, num_rows: int, rng: np.random.Generator) -> d
 
 
 @dataclass(frozen=True, slots=True)
-class GammaPrior:
+class GammaPrior(Checked, shape=real(above=0), rate=real(above=0)):
     """A gamma distribution of the concentration α₀ of a Dirichlet process, with mean `shape / rate`."""
 
     shape: float = 1.0
     rate: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_number("shape", self.shape, above=0)
-        check_number("rate", self.rate, above=0)
 
     def log_density(self, concentration: float) -> float:
         """log p(α₀)."""
@@ -210,7 +206,7 @@ class GammaPrior:
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionMoves:
+class PartitionMoves(Checked, sweeps=whole(), merge_splits=whole()):
     """What one step of a chain does.
 
     Parameters
@@ -234,8 +230,7 @@ class PartitionMoves:
     labelled: bool = False
 
     def __post_init__(self) -> None:
-        check_count("sweeps", self.sweeps)
-        check_count("merge_splits", self.merge_splits)
+        Checked.__post_init__(self)
         if self.proposal not in _PROPOSALS:
             raise InvalidArgument(f"proposal is one of {', '.join(map(repr, _PROPOSALS))}, not {self.proposal!r}.")
         if self.labelled and self.merge_splits:

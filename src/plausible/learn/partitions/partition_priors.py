@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base import SMALLEST, Floats, Ints, Seed, check_count, check_number, generator_of
+from plausible.base import SMALLEST, Checked, Floats, Ints, Seed, check_count, check_number, generator_of, real, whole
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.priors import log_rising
 
@@ -85,7 +85,7 @@ def sticks_needed(concentration: float, num_rows: int, error: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class ChineseRestaurant:
+class ChineseRestaurant(Checked, concentration=real(above=0)):
     """The Chinese restaurant process: a row joins cluster I in proportion to |I|, or opens one in proportion to α₀.
 
     P(partition) = α₀^L Π_I (|I| - 1)! / Π_{i<M} (α₀ + i), in whatever order rows come: the Dirichlet process with its
@@ -97,9 +97,6 @@ class ChineseRestaurant:
     """
 
     concentration: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_number("concentration", self.concentration, above=0)
 
     @property
     def max_clusters(self) -> float:
@@ -136,7 +133,7 @@ class ChineseRestaurant:
 
 
 @dataclass(frozen=True, slots=True)
-class FiniteDirichlet:
+class FiniteDirichlet(Checked, concentration=real(above=0), num_clusters=whole(1)):
     """K clusters whose weights are Dirichlet(α₀/K, ..., α₀/K), weights and labels summed out.
 
     P(partition) = K! / (K - L)! Π_I Γ(|I| + α₀/K) / Γ(α₀/K) · Γ(α₀) / Γ(α₀ + M). Joining has the weight |I| + α₀/K,
@@ -150,10 +147,6 @@ class FiniteDirichlet:
 
     concentration: float
     num_clusters: int
-
-    def __post_init__(self) -> None:
-        check_number("concentration", self.concentration, above=0)
-        check_count("num_clusters", self.num_clusters, 1)
 
     @property
     def max_clusters(self) -> float:

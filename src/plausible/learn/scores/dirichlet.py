@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Floats, Ints, check_number
+from plausible.base import Checked, Floats, Ints, real
 from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.priors import BDe, log_rising
@@ -26,7 +26,7 @@ def rising_term(pseudo_count: float) -> Term:
 
 
 @dataclass(frozen=True, slots=True)
-class DirichletScore(TermScore):
+class DirichletScore(TermScore, Checked, pseudo_count=real(above=0)):
     """ln P(D | G) where each row of each table has a Dirichlet prior with the same pseudo-count η for every state.
 
     Σ ln Γ(rη) - ln Γ(rη + N_u) + Σ ln Γ(η + N_ux) - ln Γ(η): the product of the predictive probabilities of the rows
@@ -38,9 +38,6 @@ class DirichletScore(TermScore):
 
     pseudo_count: float = 1.0
     is_score_equivalent: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_number("pseudo_count", self.pseudo_count, above=0)
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
         return Terms(rising_term(self.pseudo_count), rising_term(self.pseudo_count * num_states))
@@ -65,7 +62,7 @@ class K2Score(TermScore):
 
 
 @dataclass(frozen=True, slots=True)
-class BDeuScore(TermScore):
+class BDeuScore(TermScore, Checked, equivalent_sample_size=real(above=0)):
     """ln P(D | G) where every table has the same number of pseudo-counts, evenly spread: score equivalent.
 
     The pseudo-count of a cell is α / (|X| |U|), where α says how many rows of data the prior is worth. Large α brings
@@ -80,16 +77,13 @@ class BDeuScore(TermScore):
     equivalent_sample_size: float = 1.0
     is_score_equivalent: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
-
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
         in_row = self.equivalent_sample_size / max(num_rows, 1)
         return Terms(rising_term(in_row / num_states), rising_term(in_row))
 
 
 @dataclass(frozen=True, slots=True)
-class BDsScore(TermScore):
+class BDsScore(TermScore, Checked, equivalent_sample_size=real(above=0)):
     """BDeu with the pseudo-counts spread over those joint states of the parents that the data show.
 
     Sparse data thus don't weaken the prior, worth α rows. The score is equivalent only where all joint states are seen.
@@ -98,9 +92,6 @@ class BDsScore(TermScore):
 
     equivalent_sample_size: float = 1.0
     is_score_equivalent: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
 
     def num_rows(self, counts: NDArray[Any]) -> Ints:
         """How many joint states of the parents are in the data."""
@@ -137,7 +128,7 @@ def _shifted_n_log_n(extra: float) -> Term:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BDeScore(Score):
+class BDeScore(Score, Checked, equivalent_sample_size=real(above=0)):
     """ln P(D | G) where the pseudo-counts of each family are α P(x, u) of a prior network: score equivalent.
 
     Data that the prior network rules out have -inf. With a network of independent uniform variables it is BDeu. The
@@ -148,9 +139,6 @@ class BDeScore(Score):
     network: BayesianNetwork
     equivalent_sample_size: float = 1.0
     is_score_equivalent: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
 
     def on(self, statistics: Statistics) -> FamilyScores:
         refuse_continuous(self, statistics)

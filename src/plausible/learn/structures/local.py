@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base import check_count
+from plausible.base import check_count, unless, whole
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
 from plausible.learn.structures.constructive import learn_tree
@@ -211,7 +211,7 @@ LOCAL_METHODS: Mapping[str, Callable[..., FoundGraph]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class ClassWalks(Restarts):
+class ClassWalks(Restarts, length=unless(None, whole(1))):
     """Walk from the best graph to another one that means the same, and search from there (Castelo & Kočka 2003).
 
     A walk turns covered edges round, those whose ends have the same other parents, in random order. Graphs of a class
@@ -226,11 +226,6 @@ class ClassWalks(Restarts):
     """
 
     length: int | None = None
-
-    def __post_init__(self) -> None:
-        Restarts.__post_init__(self)
-        if self.length is not None:
-            check_count("length", self.length, 1)
 
     def is_over(self, num: int, failures: int) -> bool:
         """Whether so many walks in a row led to nothing better."""

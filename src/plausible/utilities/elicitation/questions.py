@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
-from plausible.base import SMALLEST, Result, Seed, check_number, generator_of, record
+from plausible.base import SMALLEST, Checked, Result, Seed, generator_of, real, record
 from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.utilities.lotteries.lottery import LotteryLike, as_lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
@@ -120,7 +120,7 @@ SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 
 
 @dataclass(frozen=True, slots=True)
-class IndifferenceSearch:
+class IndifferenceSearch(Checked, tolerance=real(above=0, below=1), step=real(above=0, below=1)):
     """The state of a search for one level in [0, 1], and the options of the search.
 
     Schedules other than bisection go by steps until indifference is bracketed by one, then halve.
@@ -139,8 +139,7 @@ class IndifferenceSearch:
     num_questions: int = 0  # How many were answered
 
     def __post_init__(self) -> None:
-        check_number("tolerance", self.tolerance, above=0, below=1)
-        check_number("step", self.step, above=0, below=1)
+        Checked.__post_init__(self)
         if self.schedule not in SCHEDULES:
             raise InvalidArgument(f"schedule={self.schedule!r} is not known.{suggestion(self.schedule, SCHEDULES)}")
 
