@@ -11,11 +11,10 @@ import numpy as np
 
 from plausible.base import Floats
 from plausible.cli.output import STANDARD_INPUT, is_standard, piped_bytes, piped_file
+from plausible.data import PartitionedStatistics, Stream, Table
 from plausible.data.columns import has_values, read_numbers, with_values
 from plausible.data.sources import OpenColumns, open_columns
-from plausible.data.stream_statistics import PartitionedStatistics, different_numbers
-from plausible.data.streams import Stream
-from plausible.data.table import Table
+from plausible.data.stream_statistics import different_numbers
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.scale.dask_statistics import DaskStatistics

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias, cast
 
-from plausible.causal.discovery.fci import fci
-from plausible.causal.interventional.class_search import InterventionalStep, gies
-from plausible.causal.interventional.experiments import regimes
+from plausible.causal import InterventionalStep, fci, gies, regimes
 from plausible.cli import options
 from plausible.cli.causal_graphs import graph_text, is_model
 from plausible.cli.commands import command
@@ -21,14 +19,11 @@ from plausible.cli.terminal import progress_bar
 from plausible.data.column_types import are_targets
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
-from plausible.graphs import PAG, PDAG
-from plausible.graphs.classes import interventional_essential_graph
+from plausible.graphs import PAG, PDAG, interventional_essential_graph
+from plausible.learn import SCORES, Knowledge, pc
 from plausible.learn.confidence.resampling import Samples
-from plausible.learn.constraint_based.pc import pc
 from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.learned_structure import learn_structure, usual_score
-from plausible.learn.scores.reading import SCORES
-from plausible.learn.structures.knowledge import Knowledge
 from plausible.search.run import Clock
 
 #: A class of causal graphs that data do not tell apart.

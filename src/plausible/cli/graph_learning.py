@@ -9,21 +9,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from plausible.cli.charts import Drawn
-from plausible.data.statistics import Statistics
-from plausible.data.table import Table
+from plausible.data import Statistics, Table
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG, PDAG
+from plausible.learn import ConstraintResult, EdgeStrengths, Knowledge, WeightedGraphs, pc
 from plausible.learn.confidence.resampling import Samples, rows_of
-from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
 from plausible.learn.constraint_based.orientation import Variant
-from plausible.learn.constraint_based.pc import ConstraintResult, pc
 from plausible.learn.constraint_based.skeleton import SkeletonProgress
 from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.learned_structure import StructureResult, learn_structure, usual_score
-from plausible.learn.structures.knowledge import Knowledge
+from plausible.search import Clock, SearchState
 from plausible.search.checkpoint import StayingFile, checkpointed
-from plausible.search.run import Clock
-from plausible.search.search_problem import SearchState
 
 #: Called with the fraction done (`None` where nobody knows) and a note.
 Advance = Callable[..., None]

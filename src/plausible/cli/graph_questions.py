@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from plausible.causal.adjustment.mediators import front_door_sets
+from plausible.causal import effect_in_pag, front_door_sets, identify
 from plausible.causal.adjustment.problem import Criterion, may_cause, read_problem
 from plausible.causal.adjustment.sets import (
     adjustment_sets,
@@ -19,8 +19,6 @@ from plausible.causal.adjustment.sets import (
     optimal_adjustment_set,
     unclear_reason,
 )
-from plausible.causal.discovery.pag_readings import effect_in_pag
-from plausible.causal.identification.algorithm import identify
 from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, ONE_GRAPH, read_causal_source, tell_not_identifiable
 from plausible.cli.commands import command
 from plausible.cli.evidence import EFFECTS, EffectText, Term, named_states, names_in, read_effect

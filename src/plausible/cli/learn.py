@@ -29,10 +29,8 @@ from plausible.cli.source import MODEL_ENDINGS, check_target, read_graph, save_m
 from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
 from plausible.cli.undirected import learn_undirected, tell_undirected
-from plausible.data.statistics import Statistics
+from plausible.data import Statistics, Stream, Table
 from plausible.data.stream_statistics import for_learning
-from plausible.data.streams import Stream
-from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted, suggestion, warn_caller
 from plausible.graphs import DAG
 from plausible.learn.costs import LearningCost

@@ -22,12 +22,10 @@ from plausible.cli.output import check_one_reader, input_name, is_standard, prin
 from plausible.cli.source import read_graph_or_network, read_network
 from plausible.cli.tables import Chunk, TableReader, check_output, distinct_cells, new_table, open_table
 from plausible.cli.terminal import facts, progress_bar
+from plausible.data import PartitionedStatistics, Piece, Table
 from plausible.data.columns import as_categories
 from plausible.data.factorizing import MISSING_WORDS, MissingValues
-from plausible.data.partitions import Piece
 from plausible.data.row_files import ColumnKind
-from plausible.data.stream_statistics import PartitionedStatistics
-from plausible.data.table import Table
 from plausible.errors import (
     ImpossibleEvidence,
     InvalidArgument,
@@ -41,10 +39,9 @@ from plausible.errors import (
 )
 from plausible.graphs import DAG
 from plausible.io import Network
-from plausible.learn.estimation.families import log_likelihood
+from plausible.learn import SCORES, log_likelihood
 from plausible.learn.evaluation.measures import score_graph
 from plausible.learn.learned_structure import usual_score
-from plausible.learn.scores.reading import SCORES
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_engines import ExactEngine, HybridEngine
 from plausible.variables import State, Variable

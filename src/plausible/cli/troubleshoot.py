@@ -13,10 +13,8 @@ from plausible.cli.evidence import SYNTAX, read_findings, read_interventions, st
 from plausible.cli.options import AsJson, EvidenceTexts, ModelSource, option
 from plausible.cli.output import is_standard, json_text, picked, print_answer, print_json, print_line
 from plausible.cli.source import read_bayesian
-from plausible.decisions.troubleshooting.device import Costs, read_costs
-from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
+from plausible.decisions import Costs, Troubleshooter, TroubleshootingSession, exact_plan, optimal_plan, read_costs
 from plausible.decisions.troubleshooting.steps import Outcome, PlanNode, Step, plan_text, whether_it_works
-from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, TroubleshootingSession
 from plausible.errors import FormatError, InvalidArgument, PlausibleError, TooLarge, UnknownState
 from plausible.models import BayesianNetwork
 from plausible.variables import State

@@ -23,8 +23,7 @@ from plausible.cpds.reading import (
     values_by_parent,
 )
 from plausible.errors import InvalidCPD, NotSupported
-from plausible.factors import MomentGaussian
-from plausible.factors.gaussian import GaussianFactor, linear_gaussian
+from plausible.factors import GaussianFactor, MomentGaussian, linear_gaussian
 from plausible.variables import Variable
 
 

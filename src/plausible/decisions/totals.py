@@ -12,9 +12,8 @@ from plausible.decisions.strategy import StrategyLike
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size
+from plausible.utilities import Lottery, UtilityCurve
 from plausible.utilities.local import Utility, seen_text
-from plausible.utilities.lotteries.curve_base import UtilityCurve
-from plausible.utilities.lotteries.lottery import Lottery
 from plausible.variables.evidence import EvidenceLike
 
 

@@ -9,15 +9,10 @@ import numpy as np
 
 from plausible.base import Floats, Result, record
 from plausible.causal.interventional.experiments import regimes
-from plausible.data.discretization import Discretizer
-from plausible.data.table import Table
-from plausible.graphs import DAG, PDAG
-from plausible.graphs.classes import interventional_essential_graph
-from plausible.graphs.comparison import compare_structure
-from plausible.learn.confidence.resampling import bootstrap
-from plausible.learn.confidence.weighted_graphs import EdgeStrengths
+from plausible.data import Discretizer, Table
+from plausible.graphs import DAG, PDAG, compare_structure, interventional_essential_graph
+from plausible.learn import BDeuScore, EdgeStrengths, bootstrap
 from plausible.learn.learned_structure import learn_structure
-from plausible.learn.scores.dirichlet import BDeuScore
 
 #: Twenty arcs between eleven molecules of T cells that biologists report.
 REFERENCE = DAG(

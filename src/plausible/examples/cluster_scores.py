@@ -13,9 +13,8 @@ import numpy as np
 from plausible.base import Floats, Positions, Seed, generator_of
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.learn.mixtures.clustering import MixtureClustering
+from plausible.learn import MixtureClustering, MixturePrior
 from plausible.learn.mixtures.comparison import CRITERIA, choose_clusters
-from plausible.learn.mixtures.model import MixturePrior
 from plausible.search.run import Clock
 from plausible.variables import Variable
 

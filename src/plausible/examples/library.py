@@ -7,13 +7,10 @@ from importlib import resources
 from typing import Any, Literal, TypeAlias, cast, overload
 
 from plausible.cpds import NoisyOr, TableCPD
-from plausible.decisions import InfluenceDiagram
-from plausible.decisions.troubleshooting.device import Costs
-from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
+from plausible.decisions import Costs, InfluenceDiagram, Troubleshooter
 from plausible.errors import UnknownExample, suggestion
 from plausible.factors import Factor
-from plausible.io import Model
-from plausible.io.json_format import parse_json
+from plausible.io import Model, parse_json
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.variables import Variable

@@ -18,10 +18,7 @@ from plausible.inference.engines import Engine, check_known
 from plausible.inference.estimates import Estimate
 from plausible.inference.exact_map.marginal_map import MarginalMap
 from plausible.inference.optimization.map_local_search import Flip, States
-from plausible.search.local_search import SearchMethod
-from plausible.search.metaheuristics import PerturbationRestarts
-from plausible.search.run import Clock
-from plausible.search.search_problem import SearchProblem
+from plausible.search import Clock, PerturbationRestarts, SearchMethod, SearchProblem
 from plausible.variables import Assignment, Evidence, Variable
 
 MapEngine: TypeAlias = Engine | Optimizer

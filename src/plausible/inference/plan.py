@@ -13,10 +13,8 @@ from plausible.engine.program import SECONDS_PER_ENTRY
 from plausible.errors import NotSupported, TooLarge, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
-from plausible.graphs.cluster_graph import CliqueTree
-from plausible.graphs.elimination import eliminate, elimination_order
+from plausible.graphs import CliqueTree, UndirectedGraph, eliminate, elimination_order
 from plausible.graphs.nodes import Node
-from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.budget import Budget, cost_of, read_budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.variables import Variable

@@ -10,15 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from plausible.base import Result, counted, format_roughly, record
+from plausible.data import PartitionedStatistics, Statistics, Table, TableStatistics
 from plausible.data.batches import CSVPart, Part
 from plausible.data.column_types import warn_of_doubtful
 from plausible.data.partitions import Facts, Partitions, Piece, StreamPartitions
 from plausible.data.source_parts import is_in_pieces
-from plausible.data.statistics import Statistics
-from plausible.data.stream_statistics import PartitionedStatistics
 from plausible.data.streams import Stream, table_limit
-from plausible.data.table import Table
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, PlausibleError
 from plausible.variables import Variable
 

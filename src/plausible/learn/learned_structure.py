@@ -18,11 +18,10 @@ from plausible.base import (
     read_named_option,
     repr_of_print,
 )
+from plausible.data import Statistics, TableStatistics
 from plausible.data.column_types import warn_of_one_row
-from plausible.data.statistics import Statistics
 from plausible.data.stream_statistics import PartitionedStatistics, for_learning
 from plausible.data.table import Table, TableLike
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG
 from plausible.learn.incomplete_structures.missing import Missing, Treated, treat_missing
@@ -33,9 +32,8 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structure_methods import StructureSearch
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, Progress, check_progress, named_in
 from plausible.models import BayesianNetwork
+from plausible.search import Clock, SearchMethod
 from plausible.search.checkpoint import AnyPath, checkpointed
-from plausible.search.local_search import SearchMethod
-from plausible.search.run import Clock
 
 #: Those whose usual score is the log-likelihood: their graphs can't have too many edges.
 _BY_LIKELIHOOD = ("chow-liu", "tan")

@@ -28,9 +28,8 @@ from plausible.learn.structures.exact.orders import FEW_FAMILIES, search_orders
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, Progress, StructureTask
 from plausible.learn.structures.local import LOCAL_METHODS, Stage, search_in_stages
+from plausible.search import Clock, SearchMethod
 from plausible.search.checkpoint import Checkpoint
-from plausible.search.local_search import SearchMethod
-from plausible.search.run import Clock
 
 
 def _exact(task: StructureTask, *, max_bytes: float = 2**30, max_families: int = MAX_FAMILIES) -> FoundGraph:

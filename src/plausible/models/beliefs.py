@@ -12,6 +12,7 @@ from plausible.base import Argument, Call, Remedy, keyword_hints
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, check_size
+from plausible.inference import Plan, prune, sum_product
 from plausible.inference.budget import (
     ADD_EVIDENCE,
     APPROXIMATE,
@@ -22,12 +23,9 @@ from plausible.inference.budget import (
     read_budget,
 )
 from plausible.inference.choice import EngineChoice
-from plausible.inference.elimination import sum_product
 from plausible.inference.engines import check_engine
 from plausible.inference.estimates import as_estimate, difference, is_surely_zero
-from plausible.inference.plan import Plan
 from plausible.inference.posterior import components, read_targets
-from plausible.inference.relevance import prune
 from plausible.inference.within_budget import BeliefsWithin
 from plausible.models.compiled_engines import ExactEngine, HybridEngine
 from plausible.models.numbers import Numbers

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from plausible.cpds import CPD, NoisyMax, NoisyOr
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
-from plausible.graphs import UndirectedGraph
-from plausible.graphs.elimination import Elimination, eliminate, elimination_order
+from plausible.graphs import Elimination, UndirectedGraph, eliminate, elimination_order
 from plausible.graphs.nodes import Node
 from plausible.variables import Variable
 

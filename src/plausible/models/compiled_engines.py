@@ -17,9 +17,8 @@ from plausible.data import encode_evidence
 from plausible.data.columns import EvidenceColumns, row_name
 from plausible.data.row_files import WrittenRows
 from plausible.errors import NotSupported, PlausibleWarning, counted
-from plausible.factors import MomentGaussian
+from plausible.factors import GaussianMixture, MomentGaussian
 from plausible.factors.alignment import Scope, check_size, num_entries
-from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.inference.budget import LARGEST_FAMILY, Budget, refuse_large_families
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.gaussian.regression import EvidenceWeight

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plausible.errors import NotSupported, TooLarge, UnknownVariable
-from plausible.factors import Factor
-from plausible.factors.information import entropy
+from plausible.factors import Factor, entropy
 from plausible.inference.budget import ADD_EVIDENCE, RAISE_BUDGET, Budget, advising
 from plausible.inference.findings import (
     Conflict,

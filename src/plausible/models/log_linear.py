@@ -14,8 +14,7 @@ from plausible.base import Floats
 from plausible.errors import InvalidArgument, InvalidGraph, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import scope_text, table_shape
-from plausible.graphs import UndirectedGraph
-from plausible.graphs.cliques import all_cliques
+from plausible.graphs import UndirectedGraph, all_cliques
 from plausible.models.markov_network import MarkovNetwork
 from plausible.variables import State, Variable
 

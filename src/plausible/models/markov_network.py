@@ -16,9 +16,7 @@ from plausible.cpds import CPD
 from plausible.data import encode_columns
 from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel, counted, shortened
 from plausible.factors import Factor, product
-from plausible.graphs import UndirectedGraph
-from plausible.graphs.cliques import is_clique, maximal_cliques
-from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
+from plausible.graphs import ClusterGraph, UndirectedGraph, assign_factors, is_clique, maximal_cliques
 from plausible.inference.elimination import absorb, sum_product
 from plausible.models.answers import Answers
 from plausible.models.drawn import Drawn

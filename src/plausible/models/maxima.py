@@ -10,14 +10,9 @@ from plausible.base import Argument, Call, Remedy
 from plausible.cpds import CPD
 from plausible.errors import TooLarge
 from plausible.factors import Factor
+from plausible.inference import Optimizer, Problem, absorb, best_assignments, compile_factors, marginal_map
 from plausible.inference.budget import Budget, read_budget
-from plausible.inference.compiled import compile_factors
-from plausible.inference.elimination import absorb
-from plausible.inference.engine_bases import Optimizer
-from plausible.inference.exact_map.marginal_map import marginal_map
-from plausible.inference.exact_map.max_elimination import best_assignments
 from plausible.inference.optimization.graph_cuts import GraphCut, has_cut
-from plausible.inference.problem import Problem
 from plausible.inference.within_budget import BestWithin
 from plausible.models.lowering import Lowered, lower
 from plausible.search.run import Clock

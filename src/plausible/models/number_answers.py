@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from plausible.factors import MomentGaussian
-from plausible.factors.gaussian_mixture import GaussianMixture
+from plausible.factors import GaussianMixture, MomentGaussian
 from plausible.inference.budget import Budget
 from plausible.inference.hybrid.information import NumberInformation, number_information
 from plausible.models.beliefs import Beliefs

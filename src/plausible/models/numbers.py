@@ -17,13 +17,11 @@ import numpy as np
 from plausible.base import Floats, Seed, generator_of
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.factors import Factor, MomentGaussian
+from plausible.factors import Factor, GaussianMixture, MomentGaussian
 from plausible.factors.alignment import MAX_ENTRIES
-from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.factors.marginals import Marginals
+from plausible.inference import best_assignments, compile_factors
 from plausible.inference.budget import Budget, read_budget
-from plausible.inference.compiled import compile_factors
-from plausible.inference.exact_map.max_elimination import best_assignments
 from plausible.inference.gaussian.regression import Regression
 from plausible.inference.hybrid.hybrid_model import HybridModel, Outline
 from plausible.inference.plan import Plan, plan_factors

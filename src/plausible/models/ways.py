@@ -17,17 +17,14 @@ from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.factors.marginals import Marginals
-from plausible.inference.approximate_map import approximate_map
+from plausible.inference import CompiledFactors, absorb, approximate_map, compile_factors, prune
 from plausible.inference.approximate_samples import reseeded
 from plausible.inference.budget import Budget, read_budget
-from plausible.inference.compiled import CompiledFactors, compile_factors
-from plausible.inference.elimination import absorb
 from plausible.inference.exact_map.marginal_map import MapMethod, marginal_map
 from plausible.inference.exact_map.max_elimination import constrained_order
 from plausible.inference.jeffrey import joints_of_draws, likelihoods_of_draws
 from plausible.inference.plan import Plan, plan_factors
 from plausible.inference.posterior import log_total, posterior, posteriors
-from plausible.inference.relevance import prune
 from plausible.inference.within_budget import MESSAGES, BeliefsWithin, BestWithin
 from plausible.models.lowering import SMALL_TABLE, Lowered, lower, plain_factors, point_mass
 from plausible.models.maxima import best_by, best_of, k_best_of

@@ -11,13 +11,11 @@ from plausible.causal.expressions.tree import Expression, probability, sum_over
 from plausible.causal.queries.association import directed_path
 from plausible.causal.queries.observed import CausalLike, read_causal, read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument
-from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
+from plausible.graphs import DAG, CausalGraph, Trail
 from plausible.graphs.listing import Listing
 from plausible.graphs.marks import Mark, walk_reach
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
-from plausible.graphs.trails import Trail
 
 
 @record

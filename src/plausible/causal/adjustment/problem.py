@@ -11,19 +11,12 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 from plausible.base import html_of_print, repr_of_print
 from plausible.causal.queries.observed import read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, suggestion, warn_caller
-from plausible.graphs.ancestral import MAG, PAG
+from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph, Edge, Mark, Trail, apply_meek_rules, consistent_extension
 from plausible.graphs.ancestral_class import ancestral_member
-from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.equivalence import consistent_extension
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.listing import Listing, checked_limit
-from plausible.graphs.marks import Edge, Mark
-from plausible.graphs.meek import apply_meek_rules
-from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.pag_questions import is_visible, possible_causes, possible_effects
-from plausible.graphs.trails import Trail
 
 #: "adjustment" is complete: a set satisfies it if and only if adjustment for it is right in all models of the graph.
 #: "back-door" is Pearl's stronger condition.

@@ -21,12 +21,11 @@ from plausible.causal.adjustment.problem import (
 from plausible.causal.expressions.tree import Expression, probability, sum_over
 from plausible.causal.queries.observed import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.graphs import Edge, Trail
 from plausible.graphs.listing import Listing
-from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.separator_choice import SeparatorChoice
 from plausible.graphs.text import quote
-from plausible.graphs.trails import Trail
 
 
 @record

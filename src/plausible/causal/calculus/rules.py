@@ -16,11 +16,9 @@ from plausible.causal.queries.observed import (
     refuse_overlap,
 )
 from plausible.errors import InvalidArgument
-from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.independencies import Independence
+from plausible.graphs import CausalGraph, Independence, SeparationExplanation
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
-from plausible.graphs.trails import SeparationExplanation
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)

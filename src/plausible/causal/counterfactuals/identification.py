@@ -17,9 +17,8 @@ from plausible.causal.counterfactuals.potential import (
 )
 from plausible.causal.queries.observed import CausalLike, fresh_name
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotIdentifiable, UnknownVariable
-from plausible.graphs import DAG, CausalGraph
+from plausible.graphs import DAG, CausalGraph, Edge
 from plausible.graphs.graph_input import read_as
-from plausible.graphs.marks import Edge
 from plausible.variables import Jeffrey, State
 from plausible.variables.evidence import Likelihood
 

@@ -13,10 +13,8 @@ from plausible.base import Result, check_count, record
 from plausible.causal.discovery.skeleton_phases import check_colliders, refine_skeleton, remaining
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted, suggestion
-from plausible.graphs.ancestral import MAG, PAG
-from plausible.graphs.ancestral_class import pag_member, stands_for_class
+from plausible.graphs import MAG, PAG, Mark, pag_member, stands_for_class
 from plausible.graphs.mark_masks import MarkMasks, adjacency_masks, bits
-from plausible.graphs.marks import Mark
 from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
 from plausible.learn.constraint_based.orientation import (
     VARIANTS,

@@ -14,10 +14,7 @@ from plausible.causal.discovery.fci import fci
 from plausible.data.table import Table
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
-from plausible.graphs.ancestral import PAG
-from plausible.graphs.ancestral_class import stands_for_class
-from plausible.graphs.marks import Mark
-from plausible.graphs.pag_questions import definite_ancestors, possible_ancestors
+from plausible.graphs import PAG, Mark, definite_ancestors, possible_ancestors, stands_for_class
 from plausible.learn.confidence.resampling import Samples, rows_of
 
 if TYPE_CHECKING:

@@ -35,8 +35,7 @@ from plausible.causal.estimation.rows import EffectTask, effect_rows, read_level
 from plausible.causal.identification.algorithm import identify
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotIdentifiable, UnknownVariable, suggestion
-from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
+from plausible.graphs import DAG, CausalGraph
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 

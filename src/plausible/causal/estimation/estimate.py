@@ -16,11 +16,7 @@ from plausible.causal.estimation.rows import EffectTask, PositivityReport
 from plausible.causal.identification.algorithm import identify
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
-from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.marks import Edge
-from plausible.graphs.meek import apply_meek_rules
-from plausible.graphs.mixed import PDAG
+from plausible.graphs import DAG, PDAG, CausalGraph, Edge, apply_meek_rules
 from plausible.graphs.pag_questions import possible_causes
 from plausible.variables import State
 

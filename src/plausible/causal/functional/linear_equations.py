@@ -14,8 +14,7 @@ from plausible.cpds import CPD, LinearGaussianCPD
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable
 from plausible.factors import MomentGaussian
 from plausible.factors.definite import pivoted_root
-from plausible.graphs import CausalGraph
-from plausible.graphs.marks import Edge
+from plausible.graphs import CausalGraph, Edge
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, Variable
 from plausible.variables.evidence import Evidence, settings_of

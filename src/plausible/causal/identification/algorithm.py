@@ -34,9 +34,8 @@ from plausible.causal.identification.question import (
 )
 from plausible.causal.queries.observed import CausalLike
 from plausible.errors import NotIdentifiable
-from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs import CausalGraph, Edge
 from plausible.graphs.mark_masks import bits
-from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, Nodes
 
 

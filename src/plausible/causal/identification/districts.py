@@ -11,9 +11,8 @@ from plausible.causal.expressions.notation import LONGEST, Symbol
 from plausible.causal.expressions.simplification import simplify
 from plausible.causal.expressions.tree import Expression, Probability, Quotient, product_of, sum_over
 from plausible.causal.identification.question import Effect, IDStep, MaskGraph, node_list
-from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs import CausalGraph, Edge
 from plausible.graphs.mark_masks import bits
-from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node
 
 

@@ -14,12 +14,9 @@ from plausible.causal.expressions.tree import Expression
 from plausible.causal.queries.observed import CausalLike, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.factors import Factor
-from plausible.graphs.ancestral import MAG, PAG
+from plausible.graphs import DAG, MAG, PAG, PDAG, Edge
 from plausible.graphs.causal_graph import CausalGraph, latent_projection, read_causes
-from plausible.graphs.dag import DAG
 from plausible.graphs.mark_masks import bits
-from plausible.graphs.marks import Edge
-from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 
 

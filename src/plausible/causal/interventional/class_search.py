@@ -13,14 +13,13 @@ from plausible.data.column_types import are_targets
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, counted
-from plausible.graphs import DAG, PDAG
+from plausible.graphs import DAG, PDAG, consistent_extension
 from plausible.graphs.classes import (
     Targets,
     interventional_class_size,
     interventional_essential_graph,
     target_masks,
 )
-from plausible.graphs.equivalence import consistent_extension
 from plausible.graphs.graph_input import GraphLike, read_dag
 from plausible.graphs.mark_masks import bits
 from plausible.learn.learned_structure import usual_score

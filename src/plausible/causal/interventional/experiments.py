@@ -15,7 +15,7 @@ from plausible.base import check_count
 from plausible.causal.queries.observed import CausalLike
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.graphs import DAG, PDAG, CausalGraph
+from plausible.graphs import DAG, PDAG, CausalGraph, Orientation, essential_graph
 from plausible.graphs.causal_graph import read_causes
 from plausible.graphs.classes import (
     Targets,
@@ -24,13 +24,10 @@ from plausible.graphs.classes import (
     interventional_class_size,
     interventional_essential_graph,
 )
-from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.graph_input import GraphLike, read_class
-from plausible.graphs.meek import Orientation
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
-from plausible.learn.confidence.weighted_graphs import WeightedGraphs
+from plausible.learn import IndependenceResult, WeightedGraphs
 from plausible.learn.independence.gaussian_tests import TestName, read_test
-from plausible.learn.independence.independence_test import IndependenceResult
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,9 +17,8 @@ from plausible.decisions.structure.relevance import new_information, require_rec
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.factors.joint_factor import JointFactor, combined
-from plausible.graphs.elimination import elimination_order
+from plausible.graphs import UndirectedGraph, elimination_order
 from plausible.graphs.nodes import Node
-from plausible.graphs.undirected import UndirectedGraph
 from plausible.models import BayesianNetwork
 from plausible.models.lowering import lower
 from plausible.variables import Variable, likelihood

@@ -17,8 +17,7 @@ from plausible.decisions.solving.problem import DecisionProblem, SolvingState, W
 from plausible.decisions.solving.stages import Stages, read_stages
 from plausible.decisions.solving.team import RuleSearch, Team, can_list_rules, read_team
 from plausible.decisions.solving.updating import Rules, ascend, first_best_rule, put, random_rules
-from plausible.search.branch_and_bound import BranchingState, branch_and_bound
-from plausible.search.run import Run
+from plausible.search import BranchingState, Run, branch_and_bound
 
 #: A table with no more entries is searched before all else, by nodes that look at so many entries together.
 _SMALL_TEAM, _FIRST_LOOK = 2**16, 2**22

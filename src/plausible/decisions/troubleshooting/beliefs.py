@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base import PROBABILITY_NOISE, Floats
+from plausible.causal import FunctionalModel, ParallelWorlds, parallel_worlds
 from plausible.causal.counterfactuals.potential import Finding, Potential, as_evidence
-from plausible.causal.counterfactuals.query import ParallelWorlds, parallel_worlds
-from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.decisions.troubleshooting.device import Device

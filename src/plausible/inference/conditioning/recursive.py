@@ -14,9 +14,8 @@ from plausible.base import QueryInfo
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
-from plausible.graphs.elimination import elimination_order
+from plausible.graphs import UndirectedGraph, elimination_order
 from plausible.graphs.nodes import Node
-from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.conditioning.conditioning_plan import (
     STEP,
     ConditioningPlan,

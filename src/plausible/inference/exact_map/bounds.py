@@ -19,9 +19,8 @@ import numpy as np
 
 from plausible.base import Floats
 from plausible.factors.alignment import reduce_axes
-from plausible.graphs.elimination import elimination_order
+from plausible.graphs import UndirectedGraph, elimination_order
 from plausible.graphs.nodes import Node
-from plausible.graphs.undirected import UndirectedGraph
 from plausible.search.run import UNLIMITED, Clock
 
 Axes: TypeAlias = frozenset[int]

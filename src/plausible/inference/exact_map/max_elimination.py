@@ -13,10 +13,9 @@ from plausible.base import Argument, Call, QueryInfo, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, num_entries, union_scope
-from plausible.graphs.elimination import Elimination, eliminate, elimination_order
+from plausible.graphs import Elimination, UndirectedGraph, eliminate, elimination_order
 from plausible.graphs.greedy import Heuristic
 from plausible.graphs.nodes import Node
-from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.budget import refusal
 from plausible.inference.elimination import absorb, log_marginalize
 from plausible.inference.exact_map.bounds import TimeUpError

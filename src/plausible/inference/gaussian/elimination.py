@@ -11,9 +11,8 @@ from typing import Protocol, Self, TypeAlias, TypeVar
 from plausible.base import Argument, Remedy, format_roughly
 from plausible.errors import TooLarge
 from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries
-from plausible.graphs.elimination import elimination_order
+from plausible.graphs import UndirectedGraph, elimination_order
 from plausible.graphs.nodes import Node
-from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.budget import Budget
 from plausible.inference.gaussian.regression import (
     EvidenceWeight,

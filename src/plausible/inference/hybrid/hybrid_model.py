@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from plausible.base import Ints
 from plausible.errors import ImpossibleEvidence
-from plausible.factors import Factor, MomentGaussian
+from plausible.factors import Factor, GaussianMixture, MomentGaussian
 from plausible.factors.alignment import Scope, num_entries
-from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.base import Floats
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD
-from plausible.data.discretization import Discretizer
-from plausible.data.table import Table
+from plausible.data import Discretizer, Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, warn_caller
 from plausible.graphs import DAG
 from plausible.learn.classifiers.estimator import (

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base import Positions
+from plausible.data import Statistics, Table
 from plausible.data.columns import refuse_others
 from plausible.data.factorizing import factorize, is_absent
 from plausible.data.sources import columns_of
-from plausible.data.statistics import Statistics
-from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, PlausibleError, PlausibleWarning, close_match, warn_caller
 from plausible.variables import Variable
 

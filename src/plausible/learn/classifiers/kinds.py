@@ -9,8 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from plausible.base import SCORE_NOISE, own_methods
-from plausible.data.table import Table
-from plausible.data.table_statistics import TableStatistics
+from plausible.data import Table, TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.graphs.graph_input import GraphLike, read_dag

@@ -16,8 +16,7 @@ from plausible.base import Floats
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
-from plausible.graphs import DAG
-from plausible.graphs.equivalence import consistent_extension
+from plausible.graphs import DAG, consistent_extension
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.estimation.priors import LIGHT_PRIOR, PriorLike
 from plausible.learn.learned_parameters import learn_parameters

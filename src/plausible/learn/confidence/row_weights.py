@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base import Floats
-from plausible.data.partitions import Piece
+from plausible.data import Piece, TableStatistics
 from plausible.data.repeated_rows import Times, repeated
-from plausible.data.table_statistics import TableStatistics
 
 Words: TypeAlias = NDArray[np.uint64]
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.base import Floats, Result, chart_by, record
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
-from plausible.graphs import DAG, PDAG
-from plausible.graphs.equivalence import essential_graph
+from plausible.graphs import DAG, PDAG, essential_graph
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,9 +15,8 @@ import numpy as np
 
 from plausible.base import Result, record
 from plausible.errors import CyclicGraph, PlausibleWarning, counted, warn_caller
-from plausible.graphs import DAG, PDAG, Edge, immoralities
+from plausible.graphs import DAG, PDAG, Edge, Orientation, immoralities
 from plausible.graphs.marked import MarkedGraph
-from plausible.graphs.meek import Orientation
 from plausible.learn.constraint_based.skeleton import Pair, Skeleton
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from plausible.base import Flags, Floats, Result, record
 from plausible.cpds import CPD
+from plausible.data import Piece, Stream
 from plausible.data.moments import FamilyMoments
-from plausible.data.partitions import Piece
 from plausible.data.source_parts import is_in_pieces
 from plausible.data.sources import open_columns
 from plausible.data.statistics import FamilyRows, Request, Statistics
 from plausible.data.stream_statistics import PartitionedStatistics, as_stream, read_statistics
-from plausible.data.streams import Stream
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable, counted

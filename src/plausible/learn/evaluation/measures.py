@@ -15,9 +15,7 @@ from plausible.data.stream_statistics import read_statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
-from plausible.graphs import DAG, PDAG, compare_structure, essential_graph
-from plausible.graphs.comparison import StructureComparison
-from plausible.graphs.equivalence import consistent_extension
+from plausible.graphs import DAG, PDAG, StructureComparison, compare_structure, consistent_extension, essential_graph
 from plausible.graphs.graph_input import GraphLike, read_dag
 from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
 from plausible.learn.constraint_based.pc import ConstraintResult

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from plausible.data.partitions import Piece
-from plausible.data.stream_statistics import PartitionedStatistics
+from plausible.data import PartitionedStatistics, Piece
 from plausible.errors import NotSupported
 from plausible.learn.incomplete.cases import Cases, IncompleteRows, Visibility
 from plausible.learn.incomplete.expectations import Expectations, ExpectationStep

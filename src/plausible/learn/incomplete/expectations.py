@@ -18,12 +18,10 @@ from plausible.data.statistics import Counts, Request, Stack, Statistics, counte
 from plausible.engine.batch import PreparedRows
 from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
-from plausible.inference.approximate_counts import ImpossibleRow, expected_counts
+from plausible.inference import CompiledFactors, ImpossibleRow, Problem, compile_factors, expected_counts
 from plausible.inference.budget import refuse_large_families
-from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.engines import Engine, check_engine
 from plausible.inference.findings import impossible_evidence
-from plausible.inference.problem import Problem
 from plausible.learn.incomplete.cases import Cases, IncompleteRows
 from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.models import BayesianNetwork

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.base import Flags, Floats
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
-from plausible.data.table import Table
-from plausible.data.table_statistics import TableStatistics
+from plausible.data import Table, TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.estimation.families import CPDLearner, Families, FamilyFit, FamilyTask, ParameterKnowledge
 from plausible.learn.estimation.learners import GaussianLearner, gaussian_cpd, regress_covariances

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from plausible.base import Argument
+from plausible.data import Statistics, Table
 from plausible.data.columns import has_values
 from plausible.data.sources import open_columns
-from plausible.data.statistics import Statistics
 from plausible.data.stream_statistics import PartitionedStatistics, StreamStatistics, large_stream
-from plausible.data.table import Table
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.learn.incomplete.cases import Cases, IncompleteRows

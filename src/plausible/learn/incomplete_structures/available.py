@@ -12,12 +12,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base import SMALLEST, Argument, Floats, Remedy
+from plausible.data import PartitionedStatistics, TableStatistics
 from plausible.data.moments import Moments
 from plausible.data.partitions import DerivedPartitions
 from plausible.data.statistics import MomentStatistics, Request, Stack, Statistics, counted_each
-from plausible.data.stream_statistics import PartitionedStatistics
 from plausible.data.table import Table, TableLike
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.expectations import FamilyCounts
 from plausible.learn.missingness.cells import incomplete_rows, table_cells

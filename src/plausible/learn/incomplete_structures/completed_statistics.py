@@ -8,10 +8,9 @@ from functools import partial, reduce
 
 import numpy as np
 
-from plausible.data.partitions import Piece
+from plausible.data import Piece, TableStatistics
 from plausible.data.statistics import Request, Stack, Statistics
 from plausible.data.stream_statistics import all_added
-from plausible.data.table_statistics import TableStatistics
 from plausible.learn.incomplete.cases import Cases, IncompleteRows
 from plausible.learn.incomplete.cases_in_pieces import CasesInPieces, stretches
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics, completed_table

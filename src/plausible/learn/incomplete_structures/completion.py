@@ -12,9 +12,8 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeV
 import numpy as np
 
 from plausible.base import Checked, real, whole
+from plausible.data import Statistics, Table
 from plausible.data.sources import columns_of
-from plausible.data.statistics import Statistics
-from plausible.data.table import Table
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, suggestion
 from plausible.graphs import DAG

@@ -13,9 +13,8 @@ import numpy as np
 
 from plausible.base import Seed, check_count, generator_of
 from plausible.cpds import TableCPD
-from plausible.data.statistics import Statistics
+from plausible.data import Statistics, TableStatistics
 from plausible.data.table import Table, TableLike
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG, UndirectedGraph
 from plausible.learn.estimation.priors import PriorLike

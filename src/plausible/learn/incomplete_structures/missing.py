@@ -12,11 +12,8 @@ import numpy as np
 
 from plausible.base import Argument, Remedy
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
+from plausible.data import MomentStatistics, PartitionedStatistics, Statistics, Table, TableStatistics
 from plausible.data.moments import Moments
-from plausible.data.statistics import MomentStatistics, Statistics
-from plausible.data.stream_statistics import PartitionedStatistics
-from plausible.data.table import Table
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
 from plausible.learn.estimation.families import Families, ParameterKnowledge

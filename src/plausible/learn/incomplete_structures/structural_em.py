@@ -21,8 +21,7 @@ from plausible.data.statistics import Request, Statistics
 from plausible.data.table import TableLike
 from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import counted
-from plausible.graphs import DAG, PDAG
-from plausible.graphs.equivalence import essential_graph
+from plausible.graphs import DAG, PDAG, essential_graph
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases, IncompleteRows
 from plausible.learn.incomplete.starts_and_stops import start_network

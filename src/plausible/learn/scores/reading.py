@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from plausible.base import read_named_option
-from plausible.data.statistics import Statistics
-from plausible.data.table import Table
+from plausible.data import Statistics, Table
 from plausible.errors import InvalidArgument, close_match
 from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score, StandardBayesian

@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 from plausible.base import Result, chart_by, check_count, keyword_hints, score_noise
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.graphs import DAG, PDAG
-from plausible.graphs.equivalence import consistent_extension, essential_graph
+from plausible.graphs import DAG, PDAG, consistent_extension, essential_graph
 from plausible.graphs.graph_input import read_dag
 from plausible.graphs.plain import read_pairs
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.search.run import Clock, Run
-from plausible.search.search_problem import SearchState
+from plausible.search import Clock, Run, SearchState
 
 if TYPE_CHECKING:
     from plausible.base.pictured import Axes, Chart

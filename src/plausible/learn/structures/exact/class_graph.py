@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from plausible.graphs import DAG, PDAG
+from plausible.graphs import DAG, PDAG, Edge
 from plausible.graphs.mark_masks import bits
-from plausible.graphs.marks import Edge
 
 #: The parents of each variable in a graph without cycles, as bits.
 ParentMasks: TypeAlias = tuple[int, ...]

@@ -13,10 +13,7 @@ from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.optimal_parents import SupersetBound
 from plausible.learn.structures.exact.parent_sets import ParentSets, Words, find_parent_sets
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, found_graph
-from plausible.search.local_search import SearchMethod, TabuSearch
-from plausible.search.metaheuristics import RandomRestarts
-from plausible.search.run import Clock, Run
-from plausible.search.search_problem import SearchProblem
+from plausible.search import Clock, RandomRestarts, Run, SearchMethod, SearchProblem, TabuSearch
 
 Order = tuple[int, ...]
 
