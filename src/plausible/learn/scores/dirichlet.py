@@ -10,12 +10,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Checked, Floats, Ints, real
+from plausible.base import Checked, Ints, real
 from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.priors import BDe, log_rising
 from plausible.learn.scores.penalized import half_log
-from plausible.learn.scores.score import FamilyScores, Score, Term, Terms, TermScore, n_log_n, refuse_continuous
+from plausible.learn.scores.score import (
+    FamilyScores,
+    KeptScores,
+    Score,
+    Term,
+    Terms,
+    TermScore,
+    n_log_n,
+    refuse_continuous,
+)
 from plausible.models.bayesian_network import BayesianNetwork
 
 
@@ -153,28 +162,15 @@ class BDeScore(Score, Checked, equivalent_sample_size=real(above=0)):
         return _PriorNetworkScores(statistics, BDe(self.network, self.equivalent_sample_size))
 
 
-class _PriorNetworkScores(FamilyScores):
+class _PriorNetworkScores(KeptScores):
     def __init__(self, statistics: Statistics, prior: BDe) -> None:
+        super().__init__(statistics.variables)
         self._statistics, self._prior = statistics, prior
-        self._cache: dict[tuple[str, frozenset[str]], float] = {}
 
-    @property
-    def names(self) -> Sequence[str]:
-        return list(self._statistics.variables)
-
-    def family(self, child: str, parents: Iterable[str]) -> float:
-        return float(self.families([(child, parents)])[0])
-
-    def families(self, families: Iterable[tuple[str, Iterable[str]]]) -> Floats:
-        """Those that are not known yet are counted together."""
-        keys = [(child, frozenset(parents)) for child, parents in families]
-        new = list(dict.fromkeys(key for key in keys if key not in self._cache))
-        asked = [Request(child, tuple(sorted(parents))) for child, parents in new]
-        for key, request, (seen,) in zip(new, asked, self._statistics.counts_of(asked), strict=True):
-            child, *parents = (self._statistics.variables[name] for name in (request.child, *request.parents))
-            expected = self._prior.pseudo_counts(child, parents)
-            self._cache[key] = log_marginal_likelihood(seen.counts[0], expected)
-        return np.array([self._cache[key] for key in keys], dtype=np.float64)
+    def _scored(self, families: Sequence[Request]) -> Iterable[float]:
+        for family, (seen,) in zip(families, self._statistics.counts_of(families), strict=True):
+            child, *parents = (self._statistics.variables[name] for name in (family.child, *family.parents))
+            yield log_marginal_likelihood(seen.counts[0], self._prior.pseudo_counts(child, parents))
 
 
 def log_marginal_likelihood(counts: NDArray[Any], pseudo_counts: NDArray[Any]) -> float:

@@ -15,7 +15,7 @@ from plausible.data.moments import FamilyMoments, Moments
 from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.scores.penalized import PenalizedLikelihood, Penalty, check_penalty, half_log, price_of
-from plausible.learn.scores.score import CountedScores, FamilyScores, Score, check_family
+from plausible.learn.scores.score import CountedScores, FamilyScores, KeptScores, Score, check_family
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,29 +106,22 @@ class GaussianScore(Score):
         return GaussianScores(self, statistics)
 
 
-class GaussianScores(FamilyScores):
+class GaussianScores(KeptScores):
     """Of the variables with numbers, from one matrix of moments, and one more for each that was set from outside."""
 
     def __init__(self, score: GaussianScore, statistics: Statistics) -> None:
+        super().__init__(statistics.continuous)
         self._score, self._statistics = score, statistics
-        self._places = {name: place for place, name in enumerate(statistics.continuous)}
         self._set = frozenset(statistics.interventions)
         self._matrices: dict[str, tuple[Moments, Floats]] = {}
         for name in statistics.continuous[:1]:
             self._matrix(name)  # refuses missing cells at once
-        self._cache: dict[tuple[str, frozenset[str]], float] = {}
 
-    @property
-    def names(self) -> Sequence[str]:
-        return list(self._places)
-
-    def family(self, child: str, parents: Iterable[str]) -> float:
-        key = (child, frozenset(parents))
-        if key not in self._cache:
-            moments, fitted = self._fitted(child, [sorted(key[1])])
-            fit = GaussianFit(moments, len(key[1]), fitted.own, *fitted.alone)
-            self._cache[key] = float(self._score.of_fit(fit)[0])
-        return self._cache[key]
+    def _scored(self, families: Sequence[Request]) -> Iterable[float]:
+        for child, parents, _ in families:
+            moments, fitted = self._fitted(child, [parents])
+            fit = GaussianFit(moments, len(parents), fitted.own, *fitted.alone)
+            yield float(self._score.of_fit(fit)[0])
 
     def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
         """Requests of one child with as many parents by one regression of everything on each set of parents."""
@@ -301,29 +294,22 @@ class ConditionalGaussian(Score):
         return _MixedScores(self.penalty, statistics)
 
 
-class _MixedScores(FamilyScores):
+class _MixedScores(KeptScores):
     def __init__(self, penalty: Penalty, statistics: Statistics) -> None:
+        super().__init__(statistics.variables)
         self._statistics, self._penalty = statistics, penalty
         self._counted = CountedScores(PenalizedLikelihood(penalty).bound(), statistics)
         self._fitted = GaussianScores(GaussianLikelihood(penalty), statistics)
-        self._cache: dict[tuple[str, frozenset[str]], float] = {}
 
-    @property
-    def names(self) -> Sequence[str]:
-        return list(self._statistics.variables)
-
-    def family(self, child: str, parents: Iterable[str]) -> float:
-        ordered = sorted(set(parents))
-        check_family(child, ordered, self._statistics.variables)
-        num_contexts = sum(not self._is_continuous(name) for name in ordered)
-        if not self._is_continuous(child):
-            return self._counted.family(child, ordered) if num_contexts == len(ordered) else -math.inf
-        if not num_contexts:
-            return self._fitted.family(child, ordered)
-        key = (child, frozenset(ordered))
-        if key not in self._cache:
-            self._cache[key] = self._in_contexts(child, ordered)
-        return self._cache[key]
+    def _scored(self, families: Sequence[Request]) -> Iterable[float]:
+        for child, parents, _ in families:
+            check_family(child, parents, self._places)
+            num_contexts = sum(not self._is_continuous(name) for name in parents)
+            if not self._is_continuous(child):
+                yield self._counted.family(child, parents) if num_contexts == len(parents) else -math.inf
+            else:
+                alone = not num_contexts
+                yield self._fitted.family(child, parents) if alone else self._in_contexts(child, parents)
 
     def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
         """Candidates of one kind at once where the family has no contexts."""
@@ -332,7 +318,7 @@ class _MixedScores(FamilyScores):
     def _extended(self, child: str, parents: Sequence[str], candidates: Sequence[str] | None) -> Floats:
         if not candidates:
             return np.empty(0)
-        check_family(child, (*parents, *candidates), self._statistics.variables)
+        check_family(child, (*parents, *candidates), self._places)
         is_number = np.array([self._is_continuous(name) for name in candidates])
         kinds = {self._is_continuous(name) for name in parents}
         is_continuous = self._is_continuous(child)

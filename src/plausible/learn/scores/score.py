@@ -78,6 +78,33 @@ class FamilyScores(ABC):
         return math.fsum(self.families((name, map(str, graph.parents(name))) for name in self.names))
 
 
+class KeptScores(FamilyScores):
+    """Scores that are worked out once for each family, those that are not known yet together."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._places = {name: place for place, name in enumerate(names)}
+        self._cache: dict[tuple[str, frozenset[str]], float] = {}
+
+    @property
+    def names(self) -> Sequence[str]:
+        return list(self._places)
+
+    def family(self, child: str, parents: Iterable[str]) -> float:
+        key = (child, frozenset(parents))
+        return self._cache[key] if key in self._cache else float(self.families([key])[0])
+
+    def families(self, families: Iterable[tuple[str, Iterable[str]]]) -> Floats:
+        keys = [(child, frozenset(parents)) for child, parents in families]
+        if new := list(dict.fromkeys(key for key in keys if key not in self._cache)):
+            scores = self._scored([Request(child, tuple(sorted(parents))) for child, parents in new])
+            self._cache.update(zip(new, scores, strict=True))
+        return np.array([self._cache[key] for key in keys], dtype=np.float64)
+
+    @abstractmethod
+    def _scored(self, families: Sequence[Request]) -> Iterable[float]:
+        """The scores of new families, whose parents are sorted."""
+
+
 class Score(ABC):
     """A decomposable score: a frozen object that holds its options; `on` binds it to data."""
 
@@ -137,40 +164,24 @@ def check_family(child: str, parents: Iterable[str], names: Collection[str]) -> 
         raise InvalidArgument(f"{child!r} can't be its own parent; leave it out of the parents.")
 
 
-class CountedScores(FamilyScores):
+class CountedScores(KeptScores):
     """Of the variables with states, by their counts."""
 
     def __init__(self, of_counts: Callable[[NDArray[Any], float], Floats], statistics: Statistics) -> None:
+        super().__init__(statistics.discrete)
         self._of_counts, self._statistics = of_counts, statistics
-        self._variables = dict.fromkeys(statistics.discrete)
-        self._cache: dict[tuple[str, frozenset[str]], float] = {}
-
-    @property
-    def names(self) -> Sequence[str]:
-        return list(self._variables)
 
     @property
     def are_dear(self) -> bool:
         return self._statistics.cost(()).num_bytes > 0
 
-    def family(self, child: str, parents: Iterable[str]) -> float:
-        key = (child, frozenset(parents))
-        return self._cache[key] if key in self._cache else float(self.families([key])[0])
-
-    def families(self, families: Iterable[tuple[str, Iterable[str]]]) -> Floats:
-        """Those that are not known yet are counted together."""
-        keys = [(child, frozenset(parents)) for child, parents in families]
-        new = list(dict.fromkeys(key for key in keys if key not in self._cache))
-        if new:
-            answers = self._statistics.counts_of([Request(child, tuple(sorted(parents))) for child, parents in new])
-            for key, (stack,) in zip(new, answers, strict=True):
-                self._cache[key] = float(self._of(stack.counts)[0])
-        return np.array([self._cache[key] for key in keys], dtype=np.float64)
+    def _scored(self, families: Sequence[Request]) -> Iterable[float]:
+        return [float(self._of(stack.counts)[0]) for (stack,) in self._statistics.counts_of(families)]
 
     def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
         """Candidates with as many states are scored at once."""
         for request in requests:
-            check_family(request.child, (*request.parents, *(request.candidates or ())), self._variables)
+            check_family(request.child, (*request.parents, *(request.candidates or ())), self._places)
         asked = [request._replace(parents=tuple(sorted(request.parents))) for request in requests]
         answers = self._statistics.counts_of(asked)
         return [self._stacked(request, answer) for request, answer in zip(asked, answers, strict=True)]
@@ -227,20 +238,13 @@ class FamilyFunction(Score):
         return _FunctionScores(self.function, list(statistics.variables))
 
 
-class _FunctionScores(FamilyScores):
+class _FunctionScores(KeptScores):
     def __init__(self, function: Callable[[str, tuple[str, ...]], float], names: Sequence[str]) -> None:
-        self._function, self._names = function, names
-        self._cache: dict[tuple[str, tuple[str, ...]], float] = {}
+        super().__init__(names)
+        self._function = function
 
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
-
-    def family(self, child: str, parents: Iterable[str]) -> float:
-        key = (child, tuple(sorted(parents)))
-        if key not in self._cache:
-            self._cache[key] = float(self._function(*key))
-        return self._cache[key]
+    def _scored(self, families: Sequence[Request]) -> Iterable[float]:
+        return [float(self._function(family.child, family.parents)) for family in families]
 
 
 @dataclass(frozen=True, slots=True)
