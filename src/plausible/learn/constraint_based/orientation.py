@@ -294,12 +294,8 @@ class CopyGuard(IndependenceTest):
     plain: IndependenceTest  # The test without the guard
 
     def __init__(self, test: IndependenceTest) -> None:
-        self.plain = test
+        self.plain, self.names = test, test.names
         self._are_copies: dict[tuple[str, str, str], bool] = {}
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self.plain.names
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         answers = self.plain.ask(questions)

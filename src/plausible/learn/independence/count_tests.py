@@ -54,12 +54,8 @@ class CountTest(IndependenceTest):
         statistics = read_statistics(data, num_threads=num_threads)
         self._statistics = only_observed(statistics)
         self._sizes = {name: statistics.variables[name].num_states for name in statistics.discrete}
-        self._names = tuple(self._sizes)
+        self.names = tuple(self._sizes)
         self._min_rows, self._adjust = min_rows_per_degree, adjust
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         if not questions:

@@ -43,19 +43,15 @@ class FisherZ(IndependenceTest):
 
     def __init__(self, data: DataLike) -> None:
         statistics = only_observed(read_statistics(data))
-        self._names = tuple(statistics.continuous)
-        refuse_missing(statistics, self._names)
-        self._places = {name: place for place, name in enumerate(self._names)}
+        self.names = tuple(statistics.continuous)
+        refuse_missing(statistics, self.names)
+        self._places = {name: place for place, name in enumerate(self.names)}
         self._total = statistics.total
-        if self._names:
-            scatter = statistics.moments(self._names[0]).scatter
+        if self.names:
+            scatter = statistics.moments(self.names[0]).scatter
             deviations = np.sqrt(np.diag(scatter))  # a constant column is correlated with nothing
             deviations = np.where(deviations > 0, deviations, 1.0)
             self._correlations: Floats = scatter / deviations / deviations[:, None]
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
 
     def partial_correlation(self, x: str, y: str, given: Iterable[str] = ()) -> float:
         """The correlation of what a linear regression on those given leaves of x and y."""
@@ -137,16 +133,13 @@ class ConditionalGaussianTest(IndependenceTest):
 
     def __init__(self, data: DataLike) -> None:
         self._statistics = only_observed(read_statistics(data))
-        refuse_missing(self._statistics, self._statistics.variables)
+        self.names = tuple(self._statistics.variables)
+        refuse_missing(self._statistics, self.names)
         self._of_states = GTest(self._statistics)
         numbers = self._statistics.continuous
         scatter = np.diag(self._statistics.moments(numbers[0]).scatter) if numbers else np.empty(0)
         spreads = np.sqrt(scatter / max(self._statistics.total, 1.0))
         self._spreads = dict(zip(numbers, np.where(spreads > 0, spreads, 1.0).tolist(), strict=True))
-
-    @property
-    def names(self) -> Sequence[str]:
-        return tuple(self._statistics.variables)
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         pairs = single_tests(questions)

@@ -81,10 +81,7 @@ class IndependenceTest(ABC):
 
     __slots__ = ()
 
-    @property
-    @abstractmethod
-    def names(self) -> Sequence[str]:
-        """The variables that can be asked about."""
+    names: Sequence[str]  # The variables that can be asked about
 
     @abstractmethod
     def ask(self, questions: Sequence[Question]) -> Answers:
@@ -120,11 +117,7 @@ class FunctionTest(IndependenceTest):
     """
 
     def __init__(self, names: Iterable[str], function: TestFunction) -> None:
-        self._names, self._function = tuple(names), function
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
+        self.names, self._function = tuple(names), function
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         return Answers.of(self._one(*asked) for asked in single_tests(questions))
@@ -141,32 +134,6 @@ class FunctionTest(IndependenceTest):
 _SEPARATED, _CONNECTED = IndependenceResult(0.0, 1.0, 1.0), IndependenceResult(1.0, 0.0, 1.0)
 
 
-@final
-class DSeparationOracle(IndependenceTest):
-    """A test that is never wrong about a graph: the p-value is 1 where it separates, else 0.
-
-    What a learner makes of it is what it would learn from endless data of a faithful distribution.
-
-    >>> DSeparationOracle(DAG("A -> C <- B")).test("A", "B", given="C").is_independent()
-    False
-    """
-
-    def __init__(self, graph: DAG | str) -> None:
-        self._graph = graph if isinstance(graph, DAG) else DAG(graph)
-
-    @property
-    def names(self) -> Sequence[str]:
-        return tuple(map(str, self._graph.nodes))
-
-    def ask(self, questions: Sequence[Question]) -> Answers:
-        found: list[IndependenceResult] = []
-        for x, given, others in questions:
-            connected = self._graph.d_connected(x, given=given)
-            found += [_CONNECTED if other in connected else _SEPARATED for other in others]
-        return Answers.of(found)
-
-
-@final
 class MSeparationOracle(IndependenceTest):
     """A test that is never wrong about the observed nodes of a graph with latent causes and selection.
 
@@ -193,12 +160,8 @@ class MSeparationOracle(IndependenceTest):
         both = set(hidden) & set(self._selection)
         if both:
             raise InvalidArgument(f"{min(map(str, both))!r} can't be both latent and selected on.")
-        self._names = tuple(str(node) for node in known.nodes if node not in (*hidden, *self._selection))
+        self.names = tuple(str(node) for node in known.nodes if node not in (*hidden, *self._selection))
         self._graph = known.to_dag() if isinstance(known, CausalGraph) else known
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         found: list[IndependenceResult] = []
@@ -210,3 +173,17 @@ class MSeparationOracle(IndependenceTest):
                 connected = set(map(str, graph.d_connected(x, given=fixed)))
             found += [_CONNECTED if other in connected else _SEPARATED for other in others]
         return Answers.of(found)
+
+
+@final
+class DSeparationOracle(MSeparationOracle):
+    """A test that is never wrong about a graph: the p-value is 1 where it separates, else 0.
+
+    What a learner makes of it is what it would learn from endless data of a faithful distribution.
+
+    >>> DSeparationOracle(DAG("A -> C <- B")).test("A", "B", given="C").is_independent()
+    False
+    """
+
+    def __init__(self, graph: DAG | str) -> None:
+        super().__init__(graph if isinstance(graph, DAG) else DAG(graph))
