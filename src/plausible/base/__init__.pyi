@@ -5,6 +5,7 @@ from plausible.base.arrays import Floats as Floats
 from plausible.base.arrays import Ints as Ints
 from plausible.base.arrays import Positions as Positions
 from plausible.base.arrays import inner as inner
+from plausible.base.arrays import logarithms as logarithms
 from plausible.base.arrays import ranked as ranked
 from plausible.base.arrays import starts_of as starts_of
 from plausible.base.fingerprints import fingerprint as fingerprint

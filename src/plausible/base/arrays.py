@@ -1,4 +1,4 @@
-"""Kinds of arrays, where stretches of them begin, products, and orders by numbers in which ties keep their order."""
+"""Kinds of arrays, stretches of them, products and logarithms, and orders by numbers in which ties keep their order."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 #: Probabilities, scores, numbers of any kind.
@@ -18,6 +19,16 @@ Flags: TypeAlias = NDArray[np.bool_]
 Codes: TypeAlias = NDArray[np.int32]
 #: Places in another array.
 Positions: TypeAlias = NDArray[np.intp]
+
+
+def logarithms(numbers: npt.ArrayLike) -> Floats:
+    """Natural logarithms, -inf of zeros.
+
+    >>> logarithms([1.0, 0.0]).tolist()
+    [0.0, -inf]
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(numbers), dtype=np.float64)
 
 
 def starts_of(lengths: Iterable[int]) -> Ints:

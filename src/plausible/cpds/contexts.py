@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base import Flags, Floats, Positions, html_of_print
+from plausible.base import Flags, Floats, Positions, html_of_print, logarithms
 from plausible.cpds.base import CPD, Columns
 from plausible.errors import InvalidCPD, TooLarge
 from plausible.factors import Factor
@@ -291,8 +291,7 @@ class ContextCPD(CPD):
     def log_probability(self, columns: Columns) -> Floats:
         """log P(x | u) of each row of state positions, by a walk down the tree of contexts."""
         contexts = self.context_index(columns)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._rows)[contexts, self._column(columns, self.variable)])
+        return np.asarray(logarithms(self._rows)[contexts, self._column(columns, self.variable)])
 
     def to_factor(self, max_entries: int = MAX_ENTRIES) -> Factor:
         """The whole table: what holds in each box written into its part."""

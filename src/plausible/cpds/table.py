@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base import Floats, TextTable, by_label
+from plausible.base import Floats, TextTable, by_label, logarithms
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.reading import (
     MAX_ROUNDING,
@@ -238,9 +238,7 @@ class TableCPD(CPD):
 
     def log_probability(self, columns: Columns) -> Floats:
         """log P(x | u) of each row of state positions."""
-        probabilities = self.values[tuple(self._column(columns, variable) for variable in self.scope)]
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(probabilities))
+        return logarithms(self.values[tuple(self._column(columns, variable) for variable in self.scope)])
 
     def distribution(self, columns: Columns) -> Floats:
         """The row of each row of parents: shape `(*rows, states)`."""

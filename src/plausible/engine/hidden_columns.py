@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plausible.base import Codes, Floats, Ints, starts_of
+from plausible.base import Codes, Floats, Ints, logarithms, starts_of
 from plausible.engine.program import Program
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class _LookUps(NamedTuple):
 
     def logs(self, tables: Floats) -> Floats:
         """The logarithm of the product of the entries of each row, for each hidden state."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(self.chosen @ np.log(tables[self.places]))
+        return np.asarray(self.chosen @ logarithms(tables[self.places]))
 
     def totals(self, weights: Floats, size: int) -> Floats:
         """The weights of rows and hidden states, added up by the entries that they look up."""
@@ -112,8 +111,7 @@ class HiddenColumns:
         shares = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
         sums = shares.sum(axis=1, keepdims=True)
         shares /= np.where(sums > 0.0, sums, 1.0)
-        with np.errstate(divide="ignore"):
-            return RowBeliefs((top + np.log(sums))[:, 0], shares)
+        return RowBeliefs((top + logarithms(sums))[:, 0], shares)
 
     def marginals(self, shares: Floats, target: int, num_states: int) -> Floats:
         """The beliefs in one hidden variable: (rows, its states)."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Floats, Ints
+from plausible.base import Floats, Ints, logarithms
 from plausible.engine.program import Job, Piece, Program, run_pieces, split_blocks
 from plausible.kernels.blocks import Buffers, Layout
 from plausible.kernels.downward import (
@@ -80,7 +80,7 @@ class Workspace:
 
         layout = program.layout
         store = np.zeros(program.extent.store)
-        store[: len(sources)] = sources if semiring == Semiring.SUM else _log(sources)
+        store[: len(sources)] = sources if semiring == Semiring.SUM else logarithms(sources)
         buffers = Buffers(
             store=store,
             floors=np.zeros(len(layout.operands)),
@@ -111,7 +111,7 @@ class Workspace:
         vectors = [weights[variable] for variable in changed]
         vectors += [np.ones(int(self.program.sizes[variable])) for variable in dropped]
         flat = np.concatenate(vectors) if vectors else np.empty(0)
-        values = flat if self.semiring == Semiring.SUM else _log(flat)
+        values = flat if self.semiring == Semiring.SUM else logarithms(flat)
         return np.array([*changed, *dropped], dtype=np.int64), values, len(changed)
 
     def collect(self, weights: Mapping[int, Floats]) -> float:
@@ -275,11 +275,6 @@ class Workspace:
         states = np.zeros((len(levels), len(program.sizes)), dtype=np.int64)
         draw(program.layout, tables, levels, states)
         return states
-
-
-def _log(numbers: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(numbers))
 
 
 class _Answering:

@@ -20,6 +20,7 @@ from plausible.base import (
     Seed,
     generator_of,
     html_of_print,
+    logarithms,
 )
 from plausible.errors import InvalidArgument
 from plausible.search.run import CONVERGED, Run, Stops, iterate
@@ -208,8 +209,7 @@ def plane_init(problem: PlaneProblem, planes: Planes, trace: tuple[float, ...] =
     logs[:, 0] = -math.log(box.volume)
     logs[:, 1:] = -((planes.distances(problem.points) / noise) ** 2) / 2
     logs[:, 1:] -= math.log(noise * math.sqrt(2 * math.pi)) + log_masses(planes.normals, planes.offsets, box, noise)
-    with np.errstate(divide="ignore"):
-        logs += np.log(planes.weights)
+    logs += logarithms(planes.weights)
     peaks = logs.max(axis=1, keepdims=True)
     joint = np.exp(logs - peaks)
     totals = joint.sum(axis=1, keepdims=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base import QueryInfo, by_label, chart_by, own_methods
+from plausible.base import QueryInfo, by_label, chart_by, logarithms, own_methods
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import (
@@ -295,8 +295,7 @@ class Factor(LabelledTable):
         """The natural logarithm of each entry; log 0 = -inf."""
         if self.min() < 0:
             raise InvalidFactor(f"The logarithm of {self.min():g}, at {dict(self.argmin())!r}, does not exist.")
-        with np.errstate(divide="ignore"):
-            return Factor.trusted(self._scope, np.log(self._table))
+        return Factor.trusted(self._scope, logarithms(self._table))
 
     def exp(self) -> Factor:
         """The exponential of each entry; infinite if it is too large for a float."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from plausible.base import Floats, Ints, starts_of
+from plausible.base import Floats, Ints, logarithms, starts_of
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape
 from plausible.inference.elimination import absorb
@@ -61,8 +61,7 @@ class Problem:
         numerators = np.concatenate([factor.flat for factor in kept]) if kept else np.empty(0)
         peaks = np.maximum.reduceat(numerators, starts[:-1]) if kept else np.empty(0)
         tables, logs = _scaled(numerators, np.repeat(np.where(peaks > 0, peaks, 1.0), np.diff(starts)))
-        with np.errstate(divide="ignore"):
-            log_scales = np.log(np.concatenate([peaks, constants]))
+        log_scales = logarithms(np.concatenate([peaks, constants]))
         return cls(
             tuple(variables.values()),
             tuple(
@@ -134,8 +133,7 @@ def _scaled(numerators: Floats, denominators: Floats) -> tuple[Floats, Floats]:
     """Quotients of which none that is positive becomes zero, and their logarithms, to the last digit."""
     quotients = numerators / denominators
     is_coarse = (quotients < _SMALLEST_NORMAL) & (numerators > 0)
-    with np.errstate(divide="ignore"):
-        logs = np.log(quotients)
+    logs = logarithms(quotients)
     logs[is_coarse] = np.log(numerators[is_coarse]) - np.log(denominators[is_coarse])
     quotients[is_coarse] = np.maximum(quotients[is_coarse], np.finfo(np.float64).smallest_subnormal)
     quotients.setflags(write=False)

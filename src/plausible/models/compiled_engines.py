@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base import Codes, Flags, Floats, own_methods
+from plausible.base import Codes, Flags, Floats, logarithms, own_methods
 from plausible.cpds import CPD
 from plausible.data import encode_evidence
 from plausible.data.columns import EvidenceColumns, row_name
@@ -331,8 +331,7 @@ class HybridEngine(CompiledModel):
             flat[:, place] = cpd.distribution({**known, **states})
         # Nothing depends on the child there, so any distribution will do.
         table[hidden] = 1.0 / scope[-1].num_states
-        with np.errstate(divide="ignore"):
-            return EvidenceWeight(scope, np.log(table), np.zeros(table.shape, dtype=np.int64))
+        return EvidenceWeight(scope, logarithms(table), np.zeros(table.shape, dtype=np.int64))
 
     def _refuse_hidden(self, cpd: CPD, rows: EvidenceColumns, hidden: Flags, asked: Iterable[str]) -> None:
         """Refuse rows in which a discrete variable matters and a number that it depends on is missing."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base import Floats
+from plausible.base import Floats, logarithms
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.errors import NotSupported
 from plausible.factors import Factor
@@ -159,8 +159,7 @@ class _Lowering:
 
     def _add_weights(self, causes: Causes) -> None:
         """P(lowest | causes): a number, and a vector for each cause."""
-        with np.errstate(divide="ignore"):
-            numbers = np.log(np.concatenate([causes.leak, *(effect[:, 0] for effect in causes.effects)]))
+        numbers = logarithms(np.concatenate([causes.leak, *(effect[:, 0] for effect in causes.effects)]))
         if numbers[0] == -math.inf:
             self.factors.append(Factor.scalar(0.0))
         else:

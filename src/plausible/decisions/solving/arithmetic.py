@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from plausible.base import Floats
+from plausible.base import Floats, logarithms
 from plausible.factors.alignment import reduce_axes
 
 #: Tables from this size on are summed by merged axes; below it NumPy's own sum takes less time.
@@ -57,7 +57,7 @@ class Arithmetic:
 
     def logs(self, table: Floats) -> Floats:
         """Their logarithms, up to a constant."""
-        return _log(table)
+        return logarithms(table)
 
     def product(self, tables: Iterable[Floats]) -> Floats:
         """What stands for the product of tables of probabilities; there must be one."""
@@ -87,7 +87,7 @@ class _Logs(Arithmetic):
     __slots__ = ()
 
     def read(self, table: Floats) -> Floats:
-        return _log(table)
+        return logarithms(table)
 
     def times(self, one: Floats, other: Floats) -> Floats:
         return one + other
@@ -97,7 +97,7 @@ class _Logs(Arithmetic):
         peaks = np.maximum.reduce(logs, axis=axes, keepdims=True)
         peaks = np.where(peaks > -np.inf, peaks, 0.0)
         total, mu = super().reduced(Pair(np.exp(logs - peaks), mu), axes)
-        sums = _log(total) + peaks.reshape(total.shape)
+        sums = logarithms(total) + peaks.reshape(total.shape)
         peak = sums.max()
         return Pair(sums - peak if peak > -np.inf else sums, mu)
 
@@ -143,8 +143,3 @@ def placed(table: np.ndarray, axes: Sequence[int], ndim: int) -> np.ndarray:
         shape[axis] = length
     order = sorted(range(len(axes)), key=axes.__getitem__)
     return table.transpose(order).reshape(shape)
-
-
-def _log(table: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.log(table)

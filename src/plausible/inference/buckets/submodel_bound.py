@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base import WRITTEN_ROUNDING, Floats, QueryInfo
+from plausible.base import WRITTEN_ROUNDING, Floats, QueryInfo, logarithms
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.buckets.bucket_tree import scale_slack
@@ -142,8 +142,7 @@ class _Power(NamedTuple):
 
 def _power(values: Floats, weight: float) -> _Power:
     """φ^w, its peak at one; what would underflow is the least normal number instead, which can only raise a sum."""
-    with np.errstate(divide="ignore"):
-        logs = weight * np.log(values)
+    logs = weight * logarithms(values)
     peak = float(logs.max())
     is_live = logs > -np.inf
     found = np.where(is_live, np.maximum(np.exp(np.maximum(logs - peak, _LEAST)), _NORMAL), 0.0)

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base import Floats
+from plausible.base import Floats, logarithms
 from plausible.factors.alignment import reduce_axes
 from plausible.graphs import UndirectedGraph, elimination_order
 from plausible.graphs.nodes import Node
@@ -215,8 +215,7 @@ class _Way:
             peaks = reduce_axes(np.maximum, table, self.sums).reshape(kept)
             peaks[np.isneginf(peaks)] = 0.0
             sums = reduce_axes(np.add, np.exp(table - peaks), self.sums).reshape(kept)
-            with np.errstate(divide="ignore"):
-                table = np.log(sums) + peaks
+            table = logarithms(sums) + peaks
         if self.maxima:
             table = reduce_axes(np.maximum, table, self.maxima)
         return table.reshape(shape)

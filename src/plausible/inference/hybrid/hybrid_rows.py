@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plausible.base import Flags, Positions
+from plausible.base import Flags, Positions, logarithms
 from plausible.data.columns import EvidenceColumns
 from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.factors import Factor
@@ -225,8 +225,7 @@ class HybridRows:
         except ImpossibleEvidence:
             return np.full(rows.num_rows, -np.inf), [np.zeros(shape) for shape in shapes]
         shares = joints[0].flat
-        with np.errstate(divide="ignore"):
-            log_totals = np.log(shares) + log_total + weighed.log_scales
+        log_totals = logarithms(shares) + log_total + weighed.log_scales
         divisor = np.where(shares > 0, shares, 1.0)
         tables = [
             joint.flat.reshape(shape) / divisor.reshape(-1, *[1] * (len(shape) - 1))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from plausible.base import Floats, Ints, QueryInfo, generator_of, own_methods, picture_by, read_count
+from plausible.base import Floats, Ints, QueryInfo, generator_of, logarithms, own_methods, picture_by, read_count
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.inference.markov_chains.chain_kinds import (
@@ -137,8 +137,7 @@ class MarkovChain(ChainKinds):
         if not len(places):
             return 0.0
         steps = np.asarray(self._matrix[places[:-1], places[1:]], dtype=float).ravel()
-        with np.errstate(divide="ignore"):
-            return float(np.log(self._begin(start)[places[0]]) + np.log(steps).sum())
+        return float(logarithms(self._begin(start)[places[0]]) + logarithms(steps).sum())
 
     def likelihood(self, sequence: Iterable[State], start: Start | None = None) -> float:
         """P(X_1 = x_1, ..., X_T = x_T).

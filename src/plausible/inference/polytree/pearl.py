@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base import Floats, QueryInfo
+from plausible.base import Floats, QueryInfo, logarithms
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries
@@ -299,6 +299,5 @@ def _findings(tree: Polytree, evidence: Evidence) -> list[_Logs]:
         weights = np.asarray(evidence.soft.get(variable.name, np.ones(variable.num_states)))
         if variable.name in evidence.hard:
             weights = weights * (np.arange(variable.num_states) == evidence.hard[variable.name])
-        with np.errstate(divide="ignore"):
-            findings.append(np.log(weights))
+        findings.append(logarithms(weights))
     return findings

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plausible.base import Checked, Floats, Ints, QueryInfo, real, whole
+from plausible.base import Checked, Floats, Ints, QueryInfo, logarithms, real, whole
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.engine_bases import RoundState
@@ -127,8 +127,7 @@ def log_sums(values: Floats, starts: Ints) -> Floats:
     peaks = np.maximum.reduceat(values, starts)
     safe = np.where(np.isneginf(peaks), 0.0, peaks)
     sums = np.add.reduceat(np.exp(values - np.repeat(safe, np.diff(starts, append=values.size))), starts)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(sums) + safe)
+    return np.asarray(logarithms(sums) + safe)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

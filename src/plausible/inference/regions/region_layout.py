@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.base import Floats, Ints
+from plausible.base import Floats, Ints, logarithms
 from plausible.errors import NotSupported, TooLarge
 from plausible.inference.problem import Problem
 from plausible.inference.regions.convex_propagation import log_sums
@@ -217,8 +217,7 @@ def _log_sums(tables: Floats) -> Floats:
     """log Σ exp over the last axis, all in one row."""
     peaks = tables.max(axis=2)
     safe = np.where(np.isneginf(peaks), 0.0, peaks)
-    with np.errstate(divide="ignore"):
-        return np.asarray((np.log(np.exp(tables - safe[:, :, None]).sum(axis=2)) + safe).ravel())
+    return np.asarray((logarithms(np.exp(tables - safe[:, :, None]).sum(axis=2)) + safe).ravel())
 
 
 def region_tables(layout: RegionLayout, messages: Floats) -> Floats:

@@ -10,7 +10,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Floats, Ints, QueryInfo, set_counts
+from plausible.base import Floats, Ints, QueryInfo, logarithms, set_counts
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.engine_bases import PreparedEngine
@@ -236,8 +236,7 @@ class _Path:
     def of(cls, problem: Problem) -> _Path:
         domains = live_states(problem)
         logs = problem.logs
-        with np.errstate(divide="ignore"):
-            starts = [np.log(domain.astype(np.float64)) for domain in domains]
+        starts = [logarithms(domain.astype(np.float64)) for domain in domains]
         is_single = np.diff(problem.scope_starts) == 1
         single = np.repeat(is_single, np.diff(problem.table_starts))
         fixed = np.where(single, logs, 0.0)

@@ -12,7 +12,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Flags, Floats, Ints, starts_of
+from plausible.base import Flags, Floats, Ints, logarithms, starts_of
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
@@ -113,14 +113,12 @@ def _summed_out(touching: Sequence[Factor], variable: Variable) -> tuple[Factor,
     for factor in touching:
         order = sorted(range(len(factor.scope)), key=lambda axis: labels[factor.names[axis]])
         shape = [each.num_states if each.name in factor.names else 1 for each in scope]
-        with np.errstate(divide="ignore"):
-            logs += np.log(np.transpose(factor.values, order)).reshape(shape)
+        logs += logarithms(np.transpose(factor.values, order)).reshape(shape)
     peaks = logs.max(axis=-1, keepdims=True)
     shares = np.exp(logs - np.where(np.isneginf(peaks), 0.0, peaks))
     totals = shares.sum(axis=-1, keepdims=True)
     conditional = Factor(scope, shares / np.where(totals > 0, totals, 1.0))
-    with np.errstate(divide="ignore"):
-        log_message = (np.log(totals) + peaks)[..., 0]
+    log_message = (logarithms(totals) + peaks)[..., 0]
     # The largest and, if there is room, the smallest are to be logarithms of floats.
     finite, log_scale = log_message[np.isfinite(log_message)], 0.0
     if finite.size:

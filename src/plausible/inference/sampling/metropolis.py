@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import SMALLEST, Floats, Ints, starts_of
+from plausible.base import SMALLEST, Floats, Ints, logarithms, starts_of
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem
@@ -46,8 +46,7 @@ def drawn_independently(problem: Problem, guide: Floats, shape: tuple[int, int],
 
 def log_density(problem: Problem, guide: Floats, states: Ints) -> Floats:
     """log Π q_v(x_v) of each row of states; -inf for states that are never drawn."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(guide)[starts_of(problem.sizes)[:-1] + states].sum(axis=1))
+    return np.asarray(logarithms(guide)[starts_of(problem.sizes)[:-1] + states].sum(axis=1))
 
 
 def accepted_places(log_weights: Floats, levels: Floats) -> Ints:

@@ -10,7 +10,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base import WRITTEN_ROUNDING, Floats, QueryInfo
+from plausible.base import WRITTEN_ROUNDING, Floats, QueryInfo, logarithms
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.estimates import Estimate
@@ -258,8 +258,7 @@ def _log_product(draws: Mapping[str, ArrayLike], factors: Iterable[Factor]) -> F
                 raise InvalidArgument(
                     f"The draws of {variable.name!r} are to be positions 0 to {variable.num_states - 1} of its states."
                 )
-        with np.errstate(divide="ignore"):
-            total += np.log(np.asarray(factor.values)[tuple(columns[name] for name in factor.names)])
+        total += logarithms(np.asarray(factor.values)[tuple(columns[name] for name in factor.names)])
     return total
 
 

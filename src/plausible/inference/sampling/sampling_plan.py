@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base import Codes, Floats, Ints, starts_of
+from plausible.base import Codes, Floats, Ints, logarithms, starts_of
 from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.inference.sampling.sample_sums import SampleSums
@@ -133,8 +133,7 @@ class SamplingPlan:
         numbers = {variable.name: number for number, variable in enumerate(variables)}
         widths = np.array([variable.num_states - 1 for variable in variables], dtype=np.int64)
         varying = [factor for factor in weights if factor.scope]
-        with np.errstate(divide="ignore"):
-            logs = [np.log(factor.flat) for factor in varying]
+        logs = [logarithms(factor.flat) for factor in varying]
         constant = log_weight + log_constant(weights)
         rows = [(family.scope[:-1], int(width)) for family, width in zip(families, widths, strict=True)]
         return cls(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Floats
+from plausible.base import Floats, logarithms
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data import Discretizer, Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, warn_caller
@@ -165,8 +165,7 @@ class NetworkClassifier(Estimator, ABC):
 
     def predict_log_proba(self, X: Any) -> Floats:
         """log P(class | row)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        return logarithms(self.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; of equally probable ones the first."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Floats, Result, record
+from plausible.base import Floats, Result, logarithms, record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.confidence.posteriors import ScoredParentSets, log_sum, posterior_scores, score_parent_sets
@@ -163,8 +163,7 @@ def _log_sums(logs: Floats, axis: int) -> Floats:
     """log Σ exp along an axis; -inf of nothing."""
     top = logs.max(axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.exp(logs - top).sum(axis=axis)) + np.squeeze(top, axis=axis))
+    return np.asarray(logarithms(np.exp(logs - top).sum(axis=axis)) + np.squeeze(top, axis=axis))
 
 
 _MOST = {"graphs": 12, "orders": 18}  # Over -> the most variables: four times, or twice, the work for each more

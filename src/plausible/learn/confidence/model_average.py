@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Floats
+from plausible.base import Floats, logarithms
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
@@ -66,8 +66,7 @@ class ModelAverage:
         if not evidence:
             return self.weights
         logs = np.array([float(network.log_probability(evidence)) for network in self.networks])
-        with np.errstate(divide="ignore"):
-            logs += np.log(self.weights)
+        logs += logarithms(self.weights)
         if logs.max() == -math.inf:
             raise ImpossibleEvidence.outright()
         shares = np.exp(logs - logs.max())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Floats, Remedy, Result, Seed, check_count, generator_of, record
+from plausible.base import Floats, Remedy, Result, Seed, check_count, generator_of, logarithms, record
 from plausible.data.stream_statistics import read_statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike
@@ -128,8 +128,7 @@ def row_losses(network: BayesianNetwork, data: TableLike, target: str | None = N
     top = logs.max(axis=0)
     is_possible = top > -np.inf
     shifted = logs - np.where(is_possible, top, 0.0)
-    with np.errstate(divide="ignore"):
-        totals = np.log(np.exp(shifted).sum(axis=0))
+    totals = logarithms(np.exp(shifted).sum(axis=0))
     seen = shifted[codes, np.arange(len(codes))]
     return np.where(is_possible, np.where(is_possible, totals, 0.0) - seen, np.inf)
 

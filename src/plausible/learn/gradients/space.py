@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base import Codes, Floats, Positions
+from plausible.base import Codes, Floats, Positions, logarithms
 from plausible.cpds import CPD, LogisticCPD, NoisyOr, TableCPD, TreeCPD
 from plausible.data.table import TableLike
 from plausible.engine.batch import PreparedRows
@@ -261,8 +261,7 @@ class Objective:
                 entries[name] += sign * _ratio(count, tables[name])
         for name, weights in self.prior_weights.items():
             live = weights > 0
-            with np.errstate(divide="ignore"):
-                value += float(weights[live] @ np.log(tables[name][live]))
+            value += float(weights[live] @ logarithms(tables[name][live]))
             entries[name] += _ratio(weights, tables[name])
         if not np.isfinite(value):
             return -np.inf, np.zeros(point.shape)

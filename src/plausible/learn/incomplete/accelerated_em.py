@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base import Flags, Floats, check_count
+from plausible.base import Flags, Floats, check_count, logarithms
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.learn.incomplete.maximization import normalized_exponentials
 from plausible.learn.incomplete.problem import EMMethod, EMProblem, EMState
@@ -89,7 +89,7 @@ class OverrelaxedEM(EMMethod):
             before, after = maximization.free_tables(state.network), maximization.free_tables(network)
             tables = {}
             for name, table in after.items():
-                is_live, logs = (before[name] > _SMALLEST) & (table > _SMALLEST), _logs(table)
+                is_live, logs = (before[name] > _SMALLEST) & (table > _SMALLEST), logarithms(table)
                 logs[is_live] += (rate - 1.0) * np.log(table[is_live] / before[name][is_live])
                 tables[name] = normalized_exponentials(logs)
             far = problem.tried(maximization.with_tables(network, tables), kept, state)
@@ -207,12 +207,7 @@ def _squared(before: Tables, middle: Tables, last: Tables, longest: float) -> di
         return None
     tables = {}
     for name, table in last.items():
-        logs, is_live = _logs(table), live[name]
+        logs, is_live = logarithms(table), live[name]
         logs[is_live] = np.log(before[name][is_live]) - 2 * alpha * moves[name] + alpha**2 * turns[name]
         tables[name] = normalized_exponentials(logs)
     return tables
-
-
-def _logs(table: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.log(table)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base import Codes, Floats
+from plausible.base import Codes, Floats, logarithms
 from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.factors import Factor
 from plausible.inference.problem import Problem
@@ -47,8 +47,7 @@ def most_probable_completions(network: BayesianNetwork, cases: Cases) -> Complet
     cells go together. A distribution whose variable was set from outside counts for nothing.
     """
     codes, logs = cases.codes.copy(), np.zeros(cases.num_cases)
-    with np.errstate(divide="ignore"):
-        tables = {name: np.log(cpd.to_factor().values) for name, cpd in network.cpds.items()}
+    tables = {name: logarithms(cpd.to_factor().values) for name, cpd in network.cpds.items()}
     places = {name: place for place, name in enumerate(cases.variables)}
     scopes = {name: tuple(places[v.name] for v in cpd.scope) for name, cpd in network.cpds.items()}
     sizes = [variable.num_states for variable in cases.variables.values()]
@@ -274,8 +273,7 @@ class _Pattern:
         alone: dict[str, Floats] = {}
         for factor in asked.factors:
             observed, missing = asked.split(factor.scope)
-            with np.errstate(divide="ignore"):
-                logs = np.log(factor.values.transpose([*observed, *missing]))
+            logs = logarithms(factor.values.transpose([*observed, *missing]))
             seen = asked.codes(factor.scope, observed)
             logs = logs[seen] if observed else np.broadcast_to(logs, (num_cases, *logs.shape))
             names = tuple(factor.scope[axis].name for axis in missing)

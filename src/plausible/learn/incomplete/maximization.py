@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base import Flags, Floats
+from plausible.base import Flags, Floats, logarithms
 from plausible.cpds import CPD, TableCPD, TreeCPD
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG
@@ -218,8 +218,7 @@ def family_log_likelihood(cpd: CPD, counts: Floats) -> float:
 
 def _expected_log(table: Floats, counts: Floats) -> float:
     live = counts > 0
-    with np.errstate(divide="ignore"):
-        return float(counts[live] @ np.log(table[live]))
+    return float(counts[live] @ logarithms(table[live]))
 
 
 def prior_exponents(name: str, alpha: Floats, estimate: Estimate) -> Floats:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base import Codes, Flags, Floats, Ints
+from plausible.base import Codes, Flags, Floats, Ints, logarithms
 from plausible.inference.budget import refuse_large_families
 from plausible.inference.compiled import compile_factors
 from plausible.kernels.completion import sum_pairs, weigh_parts
@@ -128,11 +128,10 @@ class _Lister:
     def families(self) -> list[tuple[str, tuple[int, ...], Floats]]:
         """The name, the columns, and the logarithms of the table of each distribution."""
         places = {name: place for place, name in enumerate(self.cases.variables)}
-        with np.errstate(divide="ignore"):
-            return [
-                (name, tuple(places[variable.name] for variable in cpd.scope), np.log(cpd.to_factor().values).ravel())
-                for name, cpd in self.network.cpds.items()
-            ]
+        return [
+            (name, tuple(places[variable.name] for variable in cpd.scope), logarithms(cpd.to_factor().values).ravel())
+            for name, cpd in self.network.cpds.items()
+        ]
 
     def active(self, setting: int) -> Iterator[tuple[tuple[int, ...], Floats]]:
         """The columns and the logarithms of all distributions but those of variables that were set."""

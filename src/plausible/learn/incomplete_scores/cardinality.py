@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base import Floats, Result, chart_by, check_count, record
+from plausible.base import Floats, Result, chart_by, check_count, logarithms, record
 from plausible.cpds import TableCPD
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
@@ -71,16 +71,14 @@ class CardinalityChoice(Result):
         given = {found.cardinality: 1.0 if prior is None else prior.get(found.cardinality, 0.0) for found in self.tried}
         if min(given.values()) < 0 or not any(given.values()):
             raise InvalidArgument("Prior weights of numbers of states are not negative, and not all zero.")
-        with np.errstate(divide="ignore"):
-            logs = np.array([found.value + np.log(given[found.cardinality]) for found in self.tried])
+        logs = np.array([found.value + logarithms(given[found.cardinality]) for found in self.tried])
         shares = np.exp(logs - np.logaddexp.reduce(logs))
         return dict(zip(given, shares.tolist(), strict=True))
 
     def log_likelihood(self, data: Any, prior: Mapping[int, float] | None = None) -> Floats:
         """log Σ_K P(K | D) P(row | K) of each row: Bayesian model averaging over the number of states."""
         weights = self.weights(prior)
-        with np.errstate(divide="ignore"):
-            shares = np.log([weights[found.cardinality] for found in self.tried])
+        shares = logarithms([weights[found.cardinality] for found in self.tried])
         rows = [np.asarray(found.network.compile().log_likelihood(data)) for found in self.tried]
         return np.asarray(np.logaddexp.reduce(shares[:, None] + np.stack(rows), axis=0))
 

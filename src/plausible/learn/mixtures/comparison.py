@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plausible.base import Floats, Positions, Result, chart_by, record
+from plausible.base import Floats, Positions, Result, chart_by, logarithms, record
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.estimation.priors import log_rising
@@ -253,8 +253,7 @@ def compare_mixtures(first: MixtureClustering, second: MixtureClustering) -> Mix
         raise InvalidArgument("The mixtures have different features, or states: they can't be compared.")
     affinity = _gaussian_log_affinity(first, second)
     for name, table in first.tables_.items():
-        with np.errstate(divide="ignore"):
-            affinity = affinity + np.log(np.sqrt(table) @ np.sqrt(second.tables_[name]).T)
+        affinity = affinity + logarithms(np.sqrt(table) @ np.sqrt(second.tables_[name]).T)
     squares = np.clip(1 - np.exp(affinity), 0.0, 1.0)
     rows, columns = _assignment(squares)
     distances = np.sqrt(squares[rows, columns])

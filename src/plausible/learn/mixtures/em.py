@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base import Flags, Floats, check_count, generator_of
+from plausible.base import Flags, Floats, check_count, generator_of, logarithms
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.learn.incomplete.gaussian_rows import (
     LOG_TWO_PI,
@@ -89,8 +89,7 @@ def log_totals(joint: Floats) -> Floats:
     """log P(row) of log P(k, row)."""
     top = joint.max(axis=0)
     safe = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(safe + np.log(np.exp(joint - safe).sum(axis=0)))
+    return np.asarray(safe + logarithms(np.exp(joint - safe).sum(axis=0)))
 
 
 def log_prior(parameters: MixtureParameters, kind: MixtureKind) -> float:

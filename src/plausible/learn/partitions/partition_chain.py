@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plausible.base import SMALLEST, Checked, Floats, Ints, real, whole
+from plausible.base import SMALLEST, Checked, Floats, Ints, logarithms, real, whole
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.kernels.clusters import (
@@ -165,8 +165,7 @@ def log_joint(problem: PartitionProblem, labels: Ints, prior: PartitionPrior, ta
     space = Workspace(problem, labels, int(labels.max(initial=-1)) + 2, 0)
     logs = np.empty((table.num_rows, len(space.clusters.sizes)))
     log_predictives(_row_arrays(problem.base, table), problem.arrays, space.clusters, logs)
-    with np.errstate(divide="ignore"):
-        return np.asarray(logs + np.log(cluster_weights(labels, prior)))
+    return np.asarray(logs + logarithms(cluster_weights(labels, prior)))
 
 
 def cluster_posteriors(problem: PartitionProblem, labels: Ints) -> tuple[BaseMeasure, ...]:

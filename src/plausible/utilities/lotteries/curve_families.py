@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base import Floats
+from plausible.base import Floats, logarithms
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.curve_base import ScaledCurve
 
@@ -279,8 +279,7 @@ class PowerCurve(ScaledCurve):
         leading = float(owned.max() if self.exponent > 0 else owned.min())
         if leading == 0:
             return 0.0
-        with np.errstate(divide="ignore"):
-            exponents = self.exponent * (np.log(owned) - math.log(leading))
+        exponents = self.exponent * (logarithms(owned) - math.log(leading))
         chances = probabilities[probabilities > 0] / float(probabilities.sum())
         beyond = float(chances @ np.expm1(exponents))
         # Near to the leading amount powers less one keep the digits, far from it the powers do.
