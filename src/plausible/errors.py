@@ -30,9 +30,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from plausible.base.records import counted, shortened, shown
 from plausible.base.remedies import Piece, Remedy, Words, in_words, told_remedies
@@ -112,6 +113,18 @@ class UnknownVariable(PlausibleError, KeyError):
     def named(cls, name: Hashable, candidates: Iterable[Hashable], place: str) -> UnknownVariable:
         """The error for `name` that is missing in `place`, with close matches among `candidates`."""
         return cls(f"{shown(name)} is not a variable of {place}.{suggestion(name, candidates)}")
+
+    @classmethod
+    def check(cls, name: Hashable, there: Collection[Any], place: str) -> None:
+        """Refuse a name that is not among those of `place`."""
+        if name not in there:
+            raise cls.named(name, there, place)
+
+    @classmethod
+    def check_all(cls, names: Iterable[Hashable], there: Collection[Any], place: str) -> None:
+        """Refuse names that are not among those of `place`, the first of them."""
+        for name in names:
+            cls.check(name, there, place)
 
 
 class UnknownState(PlausibleError, ValueError):

@@ -156,8 +156,7 @@ def weighted_by(table: Table, column: str | None) -> Table:
     """The rows with these weights; the column is then no variable."""
     if column is None:
         return table
-    if column not in table.variables:
-        raise UnknownVariable.named(column, table.variables, "the data, which should have it as --weights")
+    UnknownVariable.check(column, table.variables, "the data, which should have it as --weights")
     if column in table.missing:
         raise InvalidArgument(f"The column {column!r} of --weights is empty in {table.missing[column]} rows.")
     cells: Any = table.column(column)

@@ -79,8 +79,7 @@ def read_findings(texts: Iterable[str] | None, model: Network) -> dict[str, Any]
     findings: dict[str, Any] = {}
     for piece in (piece for text in texts or () for piece in shielded(text).split(",") if plain(piece)):
         name, operator, value = split_finding(piece)
-        if name not in model.variables:
-            raise UnknownVariable.named(name, model.variables, "this model")
+        UnknownVariable.check(name, model.variables, "this model")
         if name in findings:
             raise InvalidEvidence(f"{name!r} has two findings; for one of several states write {name}=a|b.")
         findings[name] = _finding(model.variables[name], operator, value)

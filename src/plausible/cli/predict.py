@@ -175,8 +175,7 @@ def run_predict(
         raise InvalidArgument(f"{both[0]!r} is in --evidence and in --do: drop one of them.")
     # A variable that was set is in that state with certainty, so it may be given as well.
     fixed = {**findings, **interventions}
-    if target not in found.variables:
-        raise UnknownVariable.named(target, found.variables, "this model")
+    UnknownVariable.check(target, found.variables, "this model")
     if target in fixed:
         raise InvalidArgument(f"{target!r} is the target: it can't be given as well.")
     for name, finding in fixed.items():

@@ -64,8 +64,7 @@ def _states(text: str, network: BayesianNetwork) -> dict[str, State]:
     found: dict[str, State] = {}
     for piece in text.split(","):
         name, operator, value = split_finding(piece)
-        if name not in network.variables:
-            raise UnknownVariable.named(name, network.variables, "this network")
+        UnknownVariable.check(name, network.variables, "this network")
         variable = network.variables[name]
         if operator != "=" or variable.is_continuous:
             raise InvalidArgument(f"{plain(piece)!r} is not a state of a discrete variable: write name=state.")

@@ -137,8 +137,7 @@ def em_behaviour(
     truth, chosen = network or load("asia"), design or EMDesign()
     mechanisms: list[Mechanism] = [CompletelyAtRandom(chosen.missing)]
     if chosen.hidden is not None:
-        if chosen.hidden not in truth.variables:
-            raise UnknownVariable.named(chosen.hidden, truth.variables, "this network")
+        UnknownVariable.check(chosen.hidden, truth.variables, "this network")
         mechanisms.append(WholeVariables([chosen.hidden]))
 
     def drawn(num_rows: int, generator: np.random.Generator) -> Table:

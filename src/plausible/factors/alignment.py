@@ -54,9 +54,7 @@ def axes_named(names: str | Iterable[str], own: Iterable[str], place: str) -> di
     """One name or several, in the order asked for and each once, with its position in `own`, the names of `place`."""
     known = {name: axis for axis, name in enumerate(own)}
     wanted = dict.fromkeys((names,) if isinstance(names, str) else names)
-    for name in wanted:
-        if name not in known:
-            raise UnknownVariable.named(name, known, place)
+    UnknownVariable.check_all(wanted, known, place)
     return {name: known[name] for name in wanted}
 
 

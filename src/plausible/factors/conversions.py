@@ -132,12 +132,9 @@ def from_frame(frame: IntoDataFrame, value: str, states: Mapping[str, Iterable[S
     except TypeError:
         kind = type(frame).__name__
         raise InvalidFactor(f"Expected a pandas, polars or arrow frame in memory, not {kind}.") from None
-    if value not in table.columns:
-        raise UnknownVariable.named(value, table.columns, "this frame")
+    UnknownVariable.check(value, table.columns, "this frame")
     labels = {str(label): label for label in table.columns if label != value}
-    for name in states:
-        if name not in labels:
-            raise UnknownVariable.named(name, labels, "this frame")
+    UnknownVariable.check_all(states, labels, "this frame")
     columns = {name: table.get_column(label) for name, label in labels.items()}
     scope = tuple(Variable(name, states.get(name, _column_states(column))) for name, column in columns.items())
     keys = list(zip(*(column.to_list() for column in columns.values()), strict=True)) if columns else [()] * len(table)

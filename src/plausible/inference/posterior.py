@@ -38,8 +38,7 @@ def read_targets(targets: str | Iterable[str], variables: Mapping[str, Variable]
             raise InvalidArgument(f"A target is the name of a variable, not {name!r}.")
         if variables.get(name) in found:
             raise InvalidArgument(f"{name!r} stands twice among the targets.")
-        if name not in variables:
-            raise UnknownVariable.named(name, variables, place)
+        UnknownVariable.check(name, variables, place)
         if variables[name].is_continuous:
             raise NotSupported(
                 f"{name!r} is continuous: this question needs discrete targets. `moments` gives means and covariances "

@@ -203,8 +203,7 @@ class _Numbering:
         """The index of a variable."""
         if self._variables is None:
             return _digits(name)
-        if name not in self._indices:
-            raise UnknownVariable.named(name, self._indices, "this model")
+        UnknownVariable.check(name, self._indices, "this model")
         return self._indices[name]
 
     def state(self, name: str, state: State) -> int:

@@ -318,8 +318,7 @@ class CompiledModel(ABC):
         """The one variable that rows are asked about."""
         if not isinstance(target, str):
             raise InvalidArgument(f"Name one target at a time, by its name, not {type(target).__name__}.")
-        if target not in self.variables:
-            raise UnknownVariable.named(target, self.variables, self.place)
+        UnknownVariable.check(target, self.variables, self.place)
         return self.variables[target]
 
     def _impossible_row(self, row: str, findings: Mapping[str, Any]) -> ImpossibleEvidence:

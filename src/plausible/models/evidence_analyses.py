@@ -150,9 +150,7 @@ class EvidenceAnalyses(Beliefs):
     def _candidates(self, target: str, found: Evidence, candidates: Iterable[str] | None) -> list[str]:
         """The variables that could be observed next."""
         listed = [candidates] if isinstance(candidates, str) else candidates
-        for name in listed or ():
-            if name not in self.variables:
-                raise UnknownVariable.named(name, self.variables, "this model")
+        UnknownVariable.check_all(listed or (), self.variables, "this model")
         seen = {target, *found.hard, *found.values}
         return [name for name in self.variables if name not in seen and (listed is None or name in set(listed))]
 

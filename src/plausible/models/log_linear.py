@@ -124,9 +124,7 @@ def canonical_network(
 
 
 def _check_names(graph: UndirectedGraph, reference: Mapping[str, State], variables: Mapping[str, Variable]) -> None:
-    for name in (*graph.nodes, *reference):
-        if name not in variables:
-            raise UnknownVariable.named(name, variables, "the joint distribution")
+    UnknownVariable.check_all((*graph.nodes, *reference), variables, "the joint distribution")
     if missing := [name for name in variables if name not in graph]:
         raise InvalidGraph(f"The graph lacks {missing[0]!r}, a variable of the joint distribution: add it as a node.")
 
@@ -294,9 +292,7 @@ class _Frame:
 
     def factors(self, names: Sequence[str], energies: npt.ArrayLike) -> list[Factor]:
         """exp(-energy) over one or two nodes."""
-        for name in names:
-            if name not in self.variables:
-                raise UnknownVariable.named(name, self.variables, "the graph")
+        UnknownVariable.check_all(names, self.variables, "the graph")
         return gibbs_factors(Factor([self.variables[name] for name in names], energies))
 
     def edge_factors(self, numbers: EdgeNumbers, energies: _Table) -> list[Factor]:

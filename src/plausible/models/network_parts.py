@@ -117,9 +117,7 @@ def rebuilt(cpd: CPD, variables: Mapping[str, Variable]) -> CPD:
 
 def renamed_variables(variables: Mapping[str, Variable], names: Mapping[str, str]) -> dict[str, Variable]:
     """Old name -> variable under its new name; two variables must not end up with the same one."""
-    for name in names:
-        if name not in variables:
-            raise UnknownVariable.named(name, variables, "this model")
+    UnknownVariable.check_all(names, variables, "this model")
     renamed = {name: variable.renamed(names.get(name, name)) for name, variable in variables.items()}
     counts = Counter(variable.name for variable in renamed.values())
     if repeated := [name for name, count in counts.items() if count > 1]:

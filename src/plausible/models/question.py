@@ -330,8 +330,7 @@ def read_names(names: str | Iterable[str], known: Collection[str], place: str) -
     for name in names if isinstance(names, Iterable) and not isinstance(names, str) else [names]:
         if not isinstance(name, str):
             raise InvalidArgument(f"A target is the name of a variable, not {name!r}.")
-        if name not in known:
-            raise UnknownVariable.named(name, known, place)
+        UnknownVariable.check(name, known, place)
         if name in listed:
             raise InvalidArgument(f"{name!r} stands twice among the targets.")
         listed.append(name)

@@ -159,8 +159,7 @@ def read_findings(
     beliefs: dict[str, Floats] = {}
     values: dict[str, float] = {}
     for name, finding in findings_of(evidence).items():
-        if name not in variables:
-            raise UnknownVariable.named(name, variables, place)
+        UnknownVariable.check(name, variables, place)
         variable = variables[name]
         if isinstance(finding, np.ndarray) and finding.ndim == 0:
             finding = finding.item()

@@ -252,8 +252,7 @@ def _read_effect(
     if dict(treatment) == dict(control):
         raise InvalidArgument(f"Treatment and control must be different states, not both {treatment!r}.")
     ((name, value),) = outcome.items()
-    if name not in model.variables:
-        raise UnknownVariable.named(name, model.variables, "this functional model")
+    UnknownVariable.check(name, model.variables, "this functional model")
     variable = model.variables[name]
     wanted = state_positions(variable, value)
     if len(wanted) == variable.num_states:

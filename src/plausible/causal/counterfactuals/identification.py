@@ -171,9 +171,7 @@ def _read(graph: CausalGraph, event: Event) -> dict[Potential, State] | None:
     for term, state in event.items():
         if not isinstance(term, Potential):
             raise InvalidArgument(f"An event maps potential responses to states: Potential({term!r}), not {term!r}.")
-        for name in (term.variable, *term.do):
-            if name not in graph.nodes:
-                raise UnknownVariable.named(name, graph.nodes, "this graph")
+        UnknownVariable.check_all((term.variable, *term.do), graph.nodes, "this graph")
         if nested := [value for value in term.do.values() if isinstance(value, Potential)]:
             raise InvalidArgument(f"{term} is nested: identification takes states as settings, not {nested[0]}.")
         if not isinstance(state, Hashable) or isinstance(state, (Likelihood, Jeffrey)):

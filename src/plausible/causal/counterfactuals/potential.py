@@ -121,8 +121,7 @@ def joint_evidence(
     for finding in (*findings_under(evidence, {}), *findings_under(more, {})):
         term = finding.term
         if term in found:
-            if term.variable not in variables:
-                raise UnknownVariable.named(term.variable, variables, "this functional model")
+            UnknownVariable.check(term.variable, variables, "this functional model")
             finding = Finding(term, _both(variables[term.variable], found[term].value, finding, found[term]))
         found[term] = finding
     return {term: finding.value for term, finding in found.items()}

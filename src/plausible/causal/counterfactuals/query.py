@@ -112,8 +112,7 @@ class _Builder:
         for name in do:
             if name in self._model.noise:
                 raise InvalidArgument(f"{name!r} is noise: it is the same in all worlds, and no intervention sets it.")
-            if name not in self._model.variables:
-                raise UnknownVariable.named(name, self._model.variables, "this functional model")
+            UnknownVariable.check(name, self._model.variables, "this functional model")
         if term.variable in self._model.noise:
             self.noise.add(term.variable)
             return term.variable

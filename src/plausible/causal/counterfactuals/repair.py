@@ -79,8 +79,7 @@ def repair(
     if not isinstance(works, Mapping) or len(works) != 1:
         raise InvalidArgument(f"works= is one variable and its state, such as {{'light': 'on'}}; not {works!r}.")
     ((name, state),) = works.items()
-    if name not in functional.variables:
-        raise UnknownVariable.named(name, functional.variables, "this model")
+    UnknownVariable.check(name, functional.variables, "this model")
     variable = functional.variables[name]
     working = variable.index(state)
     answer = counterfactual(functional, name, evidence=evidence, do=components)
@@ -132,9 +131,7 @@ def rank_repairs(
     >>> [(*one.components, round(one.probability_fixed, 3)) for one in ranked]
     [('starter', 0.288), ('battery', 0.684)]
     """
-    for name in costs or ():
-        if name not in components:
-            raise UnknownVariable.named(name, components, "components=, but costs= has it")
+    UnknownVariable.check_all(costs or (), components, "components=, but costs= has it")
     paid = {name: 1.0 if costs is None else costs.get(name, 0.0) for name in components}
     for name, cost in paid.items():
         if not cost > 0:

@@ -95,8 +95,7 @@ class MarkConfidence(Result):
         return pd.DataFrame(columns)
 
     def _place(self, name: str) -> int:
-        if name not in self.names:
-            raise UnknownVariable.named(name, self.names, "these graphs")
+        UnknownVariable.check(name, self.names, "these graphs")
         return self.names.index(name)
 
 

@@ -232,9 +232,7 @@ def _read(graph: AdjustableGraph, data: TableLike, outcome: str, treatment: str)
     table = Table.read(data)
     if isinstance(graph, BayesianNetwork):
         table = Table.read(table, {name: v for name, v in graph.variables.items() if name in table.variables})
-    for name in (outcome, treatment):
-        if name not in table.variables:
-            raise UnknownVariable.named(name, table.variables, "the data")
+    UnknownVariable.check_all((outcome, treatment), table.variables, "the data")
     return table
 
 

@@ -170,9 +170,7 @@ def _read(
             "in learn.parameters(graph, data)."
         )
     names = (mediators,) if isinstance(mediators, str) else tuple(dict.fromkeys(mediators))
-    for name in (outcome, treatment, *names):
-        if name not in network.variables:
-            raise UnknownVariable.named(name, network.variables, "this network")
+    UnknownVariable.check_all((outcome, treatment, *names), network.variables, "this network")
     if not names:
         raise InvalidArgument("There is no mediator: mediators= is empty.")
     refuse_overlap({"outcome": (outcome,), "treatment": (treatment,), "mediators": names})

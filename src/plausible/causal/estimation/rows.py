@@ -81,9 +81,7 @@ class EffectTask:
     def named(self, columns: str | Iterable[str]) -> tuple[str, ...]:
         """One column of the data or several, each once; refuses what they don't have."""
         names = (columns,) if isinstance(columns, str) else tuple(dict.fromkeys(columns))
-        for name in names:
-            if name not in self.table.variables:
-                raise UnknownVariable.named(name, self.table.variables, "the data")
+        UnknownVariable.check_all(names, self.table.variables, "the data")
         return names
 
     def ordered(self, chosen: Collection[Node]) -> tuple[str, ...]:

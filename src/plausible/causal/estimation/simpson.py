@@ -227,9 +227,7 @@ class _Observed:
 
     def query(self, targets: Sequence[str]) -> Factor:
         """How often each joint state occurs among all cases."""
-        for name in targets:
-            if name not in self.variables:
-                raise UnknownVariable.named(name, self.variables, "the data")
+        UnknownVariable.check_all(targets, self.variables, "the data")
         counts = np.asarray(self.statistics.counts(targets[-1], targets[:-1]), dtype=np.float64)
         if not counts.sum() > 0:
             raise InvalidArgument("There are no cases to compare: all counts are zero.")

@@ -62,9 +62,11 @@ class AdditiveEquations(Frozen):
         self._functions = dict(functions)
         self._causes = {name: causes_of(name, function) for name, function in self._functions.items()}
         self._noise = {**dict.fromkeys(functions, 1.0), **(noise or {})}
-        for name in (*self._noise, *(cause for causes in self._causes.values() for cause in causes)):
-            if name not in self._functions:
-                raise UnknownVariable.named(name, self._functions, "these equations")
+        UnknownVariable.check_all(
+            (*self._noise, *(cause for causes in self._causes.values() for cause in causes)),
+            self._functions,
+            "these equations",
+        )
         for name, drawn in self._noise.items():
             if not callable(drawn) and not (isinstance(drawn, (int, float, np.number)) and 0 <= drawn < np.inf):
                 raise InvalidModel(f"The noise of {name!r} is a standard deviation or a function, not {drawn!r}.")
@@ -158,9 +160,7 @@ class AdditiveEquations(Frozen):
         import pandas as pd
 
         listed = [outcome] if isinstance(outcome, str) else list(dict.fromkeys(outcome))
-        for name in listed:
-            if name not in self._functions:
-                raise UnknownVariable.named(name, self._functions, "these equations")
+        UnknownVariable.check_all(listed, self._functions, "these equations")
         noise = self.abduct(evidence)
         columns = {str(name): column.to_numpy() for name, column in noise.items()}
         return pd.DataFrame(self._solved(columns, self._values(do), len(noise)), index=noise.index)[listed]

@@ -177,8 +177,7 @@ class FunctionalModel(Frozen):
         return tuple(parent for parent in self._function(name).parent_names if parent in self.noise)
 
     def _function(self, name: str) -> CPD:
-        if name not in self._functions:
-            raise UnknownVariable.named(name, self._functions, "this functional model")
+        UnknownVariable.check(name, self._functions, "this functional model")
         return self._functions[name]
 
     def query(

@@ -81,8 +81,7 @@ class ResponseSpace:
         causal = CausalGraph(read_causes(graph))
         order = [str(node) for node in causal.topological_order]
         for name in order:
-            if name not in known:
-                raise UnknownVariable.named(name, known, "the data, though the graph has it")
+            UnknownVariable.check(name, known, "the data, though the graph has it")
             if known[name].is_continuous:
                 raise NotSupported(f"{name!r} is continuous: only discrete variables have response types.")
         sizes = {name: known[name].num_states for name in order}

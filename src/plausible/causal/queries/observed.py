@@ -133,9 +133,7 @@ def observed_model(network: BayesianNetwork, observed: str | Iterable[str]) -> O
     CausalGraph('X -> Y; X <-> Y')
     """
     names = [observed] if isinstance(observed, str) else list(observed)
-    for name in names:
-        if name not in network.variables:
-            raise UnknownVariable.named(name, network.variables, "this network")
+    UnknownVariable.check_all(names, network.variables, "this network")
     if not names:
         raise InvalidArgument("Nothing is observed: name one variable or more.")
     return ObservedModel(network, tuple(name for name in network.variables if name in set(names)))

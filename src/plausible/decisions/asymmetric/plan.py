@@ -99,8 +99,7 @@ def read_history(history: History, variables: Mapping[str, Variable], place: str
     """The positions of the states of a history; unknown names and states are refused."""
     positions = {}
     for name, state in history.items():
-        if name not in variables:
-            raise UnknownVariable.named(name, variables, place)
+        UnknownVariable.check(name, variables, place)
         if not variables[name].has_state(state):
             raise UnknownState(f"The history has {name!r}: {variables[name].unknown_state(state)}")
         positions[name] = variables[name].index(state)

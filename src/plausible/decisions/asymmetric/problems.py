@@ -122,8 +122,7 @@ class SequentialProblem(OpenCourse):
 
     def _check_nodes(self) -> None:
         for name, followers in self._next.items():
-            if name not in self.variables:
-                raise UnknownVariable.named(name, self.variables, "this diagram; next= lists its nodes")
+            UnknownVariable.check(name, self.variables, "this diagram; next= lists its nodes")
             if isinstance(followers, Mapping):
                 self._check_states(name, followers)
             listed = followers.values() if isinstance(followers, Mapping) else [followers]
@@ -313,8 +312,7 @@ class UnconstrainedProblem(OpenCourse):
             for name in decision.releases:
                 waits.setdefault(name, set()).add(decision.name)
         for name, decisions in waits.items():
-            if name not in self.chance:
-                raise UnknownVariable.named(name, self.chance, "the chance variables of this diagram")
+            UnknownVariable.check(name, self.chance, "the chance variables of this diagram")
             decisions.update(map(str, self._diagram.graph.ancestors(name) & set(self._decisions)))
         return {name: frozenset(waits[name]) for name in self.chance if name in waits}
 
@@ -367,8 +365,7 @@ class UnconstrainedProblem(OpenCourse):
     def in_order(self, order: Sequence[str]) -> InfluenceDiagram:
         """The influence diagram, with perfect recall, of those who keep to one order whatever they see."""
         for place, name in enumerate(order):
-            if name not in self._decisions:
-                raise UnknownVariable.named(name, self._decisions, "the decisions of this diagram")
+            UnknownVariable.check(name, self._decisions, "the decisions of this diagram")
             if missing := self._before[name] - set(order[:place]):
                 raise InvalidArgument(f"In {list(order)}, {name!r} must come after {sorted(missing)}.")
         if sorted(order) != sorted(self._decisions):

@@ -146,9 +146,7 @@ class CoordinationGraph(Frozen):
 
         `None` makes an agent passive, who drops out together with all values that speak of its actions.
         """
-        for name in roles:
-            if name not in self._agents:
-                raise UnknownVariable.named(name, self._agents, "this team")
+        UnknownVariable.check_all(roles, self._agents, "this team")
         passive = {name for name, actions in roles.items() if actions is None}
         allowed = {name: list(actions) for name, actions in roles.items() if actions is not None}
         for name, actions in allowed.items():
@@ -171,8 +169,7 @@ class CoordinationGraph(Frozen):
             if name not in actions:
                 raise UnknownVariable(f"The joint action lacks {name!r}.")
         for name, action in actions.items():
-            if name not in team.agents:
-                raise UnknownVariable.named(name, team.agents, "this team")
+            UnknownVariable.check(name, team.agents, "this team")
             team.agents[name].index(action)
         return math.fsum(value.at(actions) for value in team._values)
 

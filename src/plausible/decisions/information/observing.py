@@ -96,8 +96,7 @@ def read_variables(diagram: Diagram, variables: str | Iterable[str]) -> tuple[st
     for name in names:
         if name in diagram.utilities:
             raise UnknownVariable(f"{name!r} is a utility of this diagram, and nothing that can be observed.")
-        if name not in diagram.variables:
-            raise UnknownVariable.named(name, diagram.variables, "this diagram")
+        UnknownVariable.check(name, diagram.variables, "this diagram")
     return names
 
 
@@ -108,8 +107,7 @@ def read_costs(costs: float | Mapping[str, float] | None, variables: Iterable[st
         check_number("costs", 0.0 if costs is None else costs, least=0)
         return dict.fromkeys(names, float(costs or 0.0))
     for name, cost in costs.items():
-        if name not in names:
-            raise UnknownVariable.named(name, names, "what could be observed")
+        UnknownVariable.check(name, names, "what could be observed")
         check_number(f"costs[{name!r}]", cost, least=0)
     return {name: float(costs.get(name, 0.0)) for name in names}
 

@@ -169,8 +169,7 @@ def with_optional_observation(
     >>> with_optional_observation(plain, "rain", cost=0.1).decisions["umbrella"].sees
     ('observe rain', 'rain observed')
     """
-    if variable not in diagram.chance:
-        raise UnknownVariable.named(variable, diagram.chance, "the chance variables of this diagram")
+    UnknownVariable.check(variable, diagram.chance, "the chance variables of this diagram")
     if f"observe {variable}" in diagram.decisions:
         raise InvalidArgument(
             f"Observing {variable!r} is optional already: see the decision 'observe {variable}'. To change what it "

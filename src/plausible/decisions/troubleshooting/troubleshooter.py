@@ -127,8 +127,7 @@ class Troubleshooter(Frozen):
         known = dict(findings_of(evidence))
         known.setdefault(self.device.goal, self.device.broken)
         for name, value in known.items():
-            if name not in self.device.model.variables:
-                raise UnknownVariable.named(name, self.device.model.variables, "this troubleshooter")
+            UnknownVariable.check(name, self.device.model.variables, "this troubleshooter")
             known[name] = tuple(value) if isinstance(value, (list, set, frozenset)) else value
         goal, broken = self.device.goal, self.device.broken
         shown = known[goal] if isinstance(known[goal], tuple) else (known[goal],)

@@ -135,8 +135,7 @@ def _read_clusters(
         if isinstance(names, str) or len(names) < 2:
             raise InvalidArgument(f"The cluster {compound!r} needs the names of two or more variables, not {names!r}.")
         for name in names:
-            if name not in variables:
-                raise UnknownVariable.named(name, variables, "these families")
+            UnknownVariable.check(name, variables, "these families")
             if name in seen:
                 raise InvalidArgument(f"{name!r} is in the clusters {seen[name]!r} and {compound!r}; one is allowed.")
             seen[name] = compound

@@ -251,8 +251,7 @@ def _log_product(draws: Mapping[str, ArrayLike], factors: Iterable[Factor]) -> F
     total = np.zeros(shape)
     for factor in factors:
         for variable in factor.scope:
-            if variable.name not in columns:
-                raise UnknownVariable.named(variable.name, columns, "the draws")
+            UnknownVariable.check(variable.name, columns, "the draws")
             column = columns[variable.name]
             if not np.issubdtype(column.dtype, np.integer) or column.min() < 0 or column.max() >= variable.num_states:
                 raise InvalidArgument(

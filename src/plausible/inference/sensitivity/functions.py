@@ -205,8 +205,7 @@ class EventSensitivity:
 
     def function(self, parameter: Parameter) -> SensitivityFunction:
         """The function of one parameter."""
-        if parameter.child not in self.families:
-            raise UnknownVariable.named(parameter.child, self.families, "this analysis")
+        UnknownVariable.check(parameter.child, self.families, "this analysis")
         family = self.families[parameter.child]
         at = parameter.place
         (zero, one), (none, all_) = family.joint_ends, family.evidence_ends

@@ -291,8 +291,7 @@ class CompletionProblem:
 
     def check_name(self, name: str) -> None:
         """Refuse what is no variable of the graph."""
-        if name not in self.tables.variables:
-            raise UnknownVariable.named(name, self.tables.variables, "this graph")
+        UnknownVariable.check(name, self.tables.variables, "this graph")
 
     @cached_property
     def _compiled(self) -> Any:

@@ -189,8 +189,7 @@ class ParameterDraws(HasChains):
         At most `max_draws` of them, evenly spaced, are averaged.
         """
         variables = self.problem.tables.variables
-        if target not in variables:
-            raise UnknownVariable.named(target, variables, "these draws")
+        UnknownVariable.check(target, variables, "these draws")
         findings, tree = Evidence.read(evidence, variables), self.problem.tree
         total, scale = np.zeros(variables[target].num_states), -np.inf
         for log_weight, tables in self._chosen(max_draws):
@@ -268,8 +267,7 @@ class ParameterDraws(HasChains):
         return [name for name in tables.variables if not hidden & {name, *tables.parents[name]}]
 
     def _table(self, flat: Floats, name: str) -> Floats:
-        if name not in self.problem.tables.variables:
-            raise UnknownVariable.named(name, self.problem.tables.variables, "these draws")
+        UnknownVariable.check(name, self.problem.tables.variables, "these draws")
         part, shape = self.problem.tables.part(name), self.problem.tables.shapes[name]
         return flat[..., part].reshape(flat.shape[:-1] + shape)
 

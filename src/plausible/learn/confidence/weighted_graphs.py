@@ -147,8 +147,7 @@ class EdgeStrengths(Result):
         return sorted(self._ranked(), key=lambda row: -row[0])
 
     def _place(self, name: str) -> int:
-        if name not in self.names:
-            raise UnknownVariable.named(name, self.names, "these graphs")
+        UnknownVariable.check(name, self.names, "these graphs")
         return self.names.index(name)
 
 

@@ -82,8 +82,7 @@ def markov_blanket(
     ('D', 'G', 'S')
     """
     asked = read_test(source, test, [target])
-    if target not in asked.names:
-        raise UnknownVariable.named(target, asked.names, "this data")
+    UnknownVariable.check(target, asked.names, "this data")
     return find_blanket(asked, target, method, alpha)
 
 

@@ -60,8 +60,7 @@ def parents_and_children(
     ('D', 'I', 'L')
     """
     asked = read_test(source, test, [target])
-    if target not in asked.names:
-        raise UnknownVariable.named(target, asked.names, "this data")
+    UnknownVariable.check(target, asked.names, "this data")
     work = _MaxMin(asked, alpha, max_given)
     found = [name for name in work.candidates(target) if target in work.candidates(name)]
     return NeighborsResult(target, tuple(sorted(found)), work.num_tests)

@@ -84,9 +84,7 @@ def read_families(graph: object, data: DataLike, *networks: object) -> Families:
     else:
         statistics = TableStatistics(_read(data, known, dag))
     there = statistics.variables
-    for node in dag.nodes:
-        if node not in there:
-            raise UnknownVariable.named(node, there, "the data")
+    UnknownVariable.check_all(dag.nodes, there, "the data")
     names = [str(node) for node in dag.nodes]
     parents = {name: tuple(map(str, dag.parents(name))) for name in names}
     if isinstance(graph, BayesianNetwork):
@@ -232,9 +230,11 @@ class ParameterKnowledge:
 
 def check_knowledge(knowledge: ParameterKnowledge, families: Mapping[str, tuple[str, ...]]) -> None:
     """Refuse knowledge of variables that are not there, and fixed CPDs with other parents than the graph has."""
-    for name in (*knowledge.fixed_cpds, *knowledge.start_cpds, *knowledge.owners, *knowledge.owners.values()):
-        if name not in families:
-            raise UnknownVariable.named(name, families, "this graph, though knowledge= names it")
+    UnknownVariable.check_all(
+        (*knowledge.fixed_cpds, *knowledge.start_cpds, *knowledge.owners, *knowledge.owners.values()),
+        families,
+        "this graph, though knowledge= names it",
+    )
     for name, cpd in knowledge.fixed_cpds.items():
         if set(cpd.parent_names) != set(families[name]):
             raise InvalidArgument(

@@ -408,9 +408,7 @@ def find_learners(
     families: Families, kinds: Mapping[str, str | CPDLearner], knowledge: ParameterKnowledge
 ) -> dict[str, CPDLearner]:
     """Name -> what learns its distribution, for all that are neither tables nor fixed."""
-    for name in kinds:
-        if name not in families.variables:
-            raise UnknownVariable.named(name, families.variables, "this graph, though kinds= names it")
+    UnknownVariable.check_all(kinds, families.variables, "this graph, though kinds= names it")
     tied = {*knowledge.owners, *knowledge.owners.values()}
     learners = {}
     for name, variable in families.variables.items():

@@ -114,8 +114,7 @@ class ParameterPosterior:
     def _read(self, data: TableLike) -> Table:
         table = Table.read(data, self.variables)
         for name, variable in self.variables.items():
-            if name not in table.variables:
-                raise UnknownVariable.named(name, table.variables, "the data")
+            UnknownVariable.check(name, table.variables, "the data")
             if table.variables[name] != variable:
                 raise InvalidArgument(
                     f"The table has other states of {name!r} than the posterior: {list(table.variables[name].states)}, "

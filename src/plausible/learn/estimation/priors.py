@@ -177,9 +177,7 @@ def pseudo_counts(prior: PriorLike, child: Variable, parents: Sequence[Variable]
 
 def refuse_unknown(prior: PriorLike, names: Sequence[str]) -> None:
     """Refuse a mapping of priors that names what is not there."""
-    for name in prior if isinstance(prior, Mapping) else ():
-        if name not in names:
-            raise UnknownVariable.named(name, names, "this graph, though prior= names it")
+    UnknownVariable.check_all(prior if isinstance(prior, Mapping) else (), names, "this graph, though prior= names it")
 
 
 _LARGE = 10.0  # From here on Stirling's series with the terms below is exact up to rounding

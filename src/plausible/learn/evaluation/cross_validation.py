@@ -261,8 +261,7 @@ def compare_generative_discriminative(
     are those of `learning_curve`.
     """
     table = Table.for_learning(data, [target])
-    if target not in table.variables:
-        raise UnknownVariable.named(target, table.variables, "the data")
+    UnknownVariable.check(target, table.variables, "the data")
     if table.variables[target].is_continuous:
         raise NotSupported(f"{target!r} is continuous; a class is a discrete variable.")
     others = [name for name in table.variables if name != target]

@@ -114,8 +114,7 @@ def row_losses(network: BayesianNetwork, data: TableLike, target: str | None = N
             )
     if target is None:
         return np.asarray(-_sum_of_logs(network, columns, table, list(network.cpds), 1)[0])
-    if target not in network.variables:
-        raise UnknownVariable.named(target, network.variables, "this network")
+    UnknownVariable.check(target, network.variables, "this network")
     variable = network.variables[target]
     if variable.is_continuous:
         raise NotSupported(f"{target!r} is continuous; the loss of a target is that of a discrete variable.")
@@ -289,9 +288,7 @@ def score_graph(
     is_incomplete = method is not None or (statistics.missing and isinstance(wanted, _METHODS))
     scores = None if is_incomplete else wanted.on(statistics)
     names = list(statistics.variables if scores is None else scores.names)
-    for node in read.nodes:
-        if node not in names:
-            raise UnknownVariable.named(node, names, "the data")
+    UnknownVariable.check_all(read.nodes, names, "the data")
     whole = DAG(read.edges, nodes=names)
     if scores is not None:
         return scores.graph(whole)

@@ -85,8 +85,7 @@ class LikelihoodGradient:
         return BayesianNetwork(cpds)
 
     def _of(self, tables: Tables, name: str) -> Floats:
-        if name not in tables:
-            raise UnknownVariable.named(name, tables, "this network")
+        UnknownVariable.check(name, tables, "this network")
         return tables[name]
 
     def __repr__(self) -> str:
@@ -222,9 +221,7 @@ def _read(network: BayesianNetwork, data: TableLike, weights: Iterable[float] | 
     """A column for each variable, NaN where missing, and weights."""
     given = None if weights is None else list(weights)
     if isinstance(data, Table):
-        for name in data.variables:
-            if name not in network.variables:
-                raise UnknownVariable.named(name, network.variables, "this network, though the data have it")
+        UnknownVariable.check_all(data.variables, network.variables, "this network, though the data have it")
         numbers, num_rows = dict(zip(data.continuous, data.numbers, strict=True)), data.num_rows
         given = given if given is not None or data.weights is None else data.weights.tolist()
     else:

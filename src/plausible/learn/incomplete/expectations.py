@@ -89,8 +89,7 @@ class FamilyCounts(Statistics):
         return counted_each(self._family, requests)
 
     def _family(self, child: str, parents: Sequence[str]) -> Counts:
-        if child not in self._counts:
-            raise UnknownVariable.named(child, self._counts, "these statistics")
+        UnknownVariable.check(child, self._counts, "these statistics")
         known = self._parents[child]
         if set(parents) != set(known):
             raise NotSupported(

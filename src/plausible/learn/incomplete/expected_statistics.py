@@ -136,9 +136,7 @@ class ExpectedStatistics(Statistics):
         family = (*parents, child)
         if len(set(family)) < len(family):
             raise InvalidArgument(f"Each variable counts once, but {', '.join(map(repr, family))} has one twice.")
-        for name in family:
-            if name not in self.variables:
-                raise UnknownVariable.named(name, self.variables, "this data")
+        UnknownVariable.check_all(family, self.variables, "this data")
         names = tuple(sorted(family))
         key = (child if any(child in setting for setting in self._cases.setting_names) else None, names)
         if key not in self._kept:

@@ -188,8 +188,7 @@ def _given(maximization: Maximization, network: BayesianNetwork) -> BayesianNetw
     cpds: dict[str, CPD] = {}
     for name, variable in maximization.variables.items():
         wanted = maximization.parents[name]
-        if name not in network.variables:
-            raise UnknownVariable.named(name, network.variables, "the network of start=, but one of the graph")
+        UnknownVariable.check(name, network.variables, "the network of start=, but one of the graph")
         cpd = network.cpd(name)
         for what, own, there in (
             ("states", list(cpd.variable.states), list(variable.states)),

@@ -62,8 +62,7 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
     >>> round(found.lower, 4), round(found.functional, 4), round(found.upper, 4)
     (-0.6931, -0.6931, -0.6931)
     """
-    if hidden not in network.variables:
-        raise UnknownVariable.named(hidden, network.variables, "this network")
+    UnknownVariable.check(hidden, network.variables, "this network")
     cases = Cases.of(network.variables, data)
     if cases.num_cases and cases.visibility[hidden] != "hidden":
         raise InvalidArgument(f"{hidden!r} is observed in some rows: information content is of a hidden variable.")

@@ -252,9 +252,7 @@ def start_graph(
         graph = _by_policy(policy, DAG(knowledge.required, nodes=names), cases.hidden, knowledge, generator)
     else:
         graph = DAG(policy)
-        for node in graph.nodes:
-            if node not in names:
-                raise UnknownVariable.named(node, names, "the data. If it is hidden, say so: hidden={'H': 2}")
+        UnknownVariable.check_all(graph.nodes, names, "the data. If it is hidden, say so: hidden={'H': 2}")
         graph = DAG(graph.edges, nodes=names)
     for name in cases.hidden:
         has_choice = name in cases.continuous or cases.variables[name].num_states > 1

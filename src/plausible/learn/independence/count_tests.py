@@ -244,11 +244,8 @@ class PermutationTest(IndependenceTest):
         if num_permutations < 1:
             raise InvalidArgument(f"num_permutations={num_permutations} must be at least 1.")
         self._statistics = only_observed(read_statistics(data))
+        self.names = tuple(self._statistics.discrete)
         self._num_permutations, self._semiparametric, self._seed = num_permutations, semiparametric, seed
-
-    @property
-    def names(self) -> Sequence[str]:
-        return tuple(self._statistics.discrete)
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         pairs = single_tests(questions)

@@ -91,9 +91,7 @@ class IndependenceTest(ABC):
         """Whether x and y are independent given others; no order matters."""
         conditions = (given,) if isinstance(given, str) else tuple(sorted(given))
         asked = (x, y, *conditions)
-        for name in asked:
-            if name not in self.names:
-                raise UnknownVariable.named(name, self.names, "this test")
+        UnknownVariable.check_all(asked, self.names, "this test")
         if len(set(asked)) < len(asked):
             raise InvalidArgument(f"A test is about different variables, but one of {', '.join(asked)} is there twice.")
         first, second = sorted((x, y))

@@ -190,8 +190,7 @@ def proportion_bounds(
 
 def _cells(table: Table, name: str, state: State) -> tuple[Mask, Mask]:
     """In which rows a variable has a state, and in which it is missing."""
-    if name not in table.variables:
-        raise UnknownVariable.named(name, table.variables, "the data")
+    UnknownVariable.check(name, table.variables, "the data")
     if table.variables[name].is_continuous:
         raise InvalidArgument(f"{name!r} is a number: cut it into intervals first, by Discretizer.")
     codes = table.codes[table.discrete.index(name)]
@@ -218,8 +217,7 @@ def indicators(data: TableLike, names: Iterable[str] | None = None) -> Any:
     missing = missing_cells(data)
     wanted = [name for name, mask in missing.items() if mask.any()] if names is None else list(names)
     for name in wanted:
-        if name not in missing:
-            raise UnknownVariable.named(name, missing, "the data")
+        UnknownVariable.check(name, missing, "the data")
         if INDICATOR + name in missing:
             raise InvalidArgument(f"The data has a column {INDICATOR + name!r} already: rename it, or leave it out.")
     return with_columns(data, {INDICATOR + name: (~missing[name]).astype(np.int64) for name in wanted}, (0, 1))

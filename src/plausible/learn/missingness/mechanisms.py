@@ -178,8 +178,7 @@ def hide(
         if not isinstance(each, Mechanism):
             raise InvalidArgument(f"A mechanism, such as CompletelyAtRandom(0.2), hides cells, not {each!r}.")
         for name, probability in each.probabilities(table).items():
-            if name not in table.variables:
-                raise UnknownVariable.named(name, table.variables, "the data, though a mechanism hides it")
+            UnknownVariable.check(name, table.variables, "the data, though a mechanism hides it")
             kept[name] = kept.get(name, 1.0) * (1.0 - _checked(probability, name, table.num_rows))
     generator, missing = generator_of(seed), table_cells(table)
     if seed is not None and not isinstance(seed, np.random.Generator):  # a stream that `sample` has not with this seed

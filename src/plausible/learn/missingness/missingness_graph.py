@@ -216,15 +216,13 @@ class MissingnessGraph:
         if partially_observed is not None:
             listed = [partially_observed] if isinstance(partially_observed, str) else list(partially_observed)
             for name in [*listed, *wanted]:
-                if name not in names:
-                    raise UnknownVariable.named(name, names, "this graph")
+                UnknownVariable.check(name, names, "this graph")
                 if name not in listed:
                     raise InvalidGraph(f"{INDICATOR + name!r} is in the graph, so that {name!r} is partially observed.")
             wanted = listed
         self.latent = tuple([latent] if isinstance(latent, str) else latent)
         for name in self.latent:
-            if name not in names:
-                raise UnknownVariable.named(name, names, "this graph, though it is said to be latent")
+            UnknownVariable.check(name, names, "this graph, though it is said to be latent")
             if name in wanted:
                 raise InvalidArgument(f"{name!r} is latent or partially observed, not both.")
         self.graph = CausalGraph(read, nodes=[*names, *(INDICATOR + name for name in wanted)])
@@ -315,9 +313,7 @@ class MissingnessGraph:
         """
         targets = (target,) if isinstance(target, str) else tuple(target)
         known = (given,) if isinstance(given, str) else tuple(given)
-        for name in (*targets, *known):
-            if name not in self.variables:
-                raise UnknownVariable.named(name, self.variables, "this graph that can be observed")
+        UnknownVariable.check_all((*targets, *known), self.variables, "this graph that can be observed")
         if not targets or {*targets} & {*known}:
             raise InvalidArgument("Name targets that are not given themselves.")
         query = f"P({', '.join(targets)}{' | ' if known else ''}{', '.join(known)})"

@@ -146,8 +146,7 @@ def predict_feature(clustering: MixtureClustering, data: Any, name: str) -> Floa
     [1.6, 9.4]
     """
     clustering._check_fitted()
-    if name not in clustering._variables_:
-        raise UnknownVariable.named(name, clustering._variables_, "this mixture")
+    UnknownVariable.check(name, clustering._variables_, "this mixture")
     columns = {} if isinstance(data, Table) else read_features(data, clustering._columns_)
     source = data.select([n for n in data.variables if n != name]) if isinstance(data, Table) else columns
     if not isinstance(data, Table):
@@ -187,9 +186,7 @@ def item_probabilities(
     """
     clustering._check_fitted()
     variables, chosen = clustering._variables_, list(bought)
-    for name in chosen:
-        if name not in variables:
-            raise UnknownVariable.named(name, variables, "this mixture")
+    UnknownVariable.check_all(chosen, variables, "this mixture")
     for name, variable in variables.items():
         if variable.is_continuous or variable.num_states != 2:
             raise InvalidArgument(f"{name!r} is no item: that has two states, not bought and bought.")

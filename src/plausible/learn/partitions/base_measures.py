@@ -281,8 +281,7 @@ def default_base(
 def part_rows(part: BasePart, table: Table) -> NDArray[Any]:
     """The features of a part as (rows, features): codes or numbers."""
     for name in part.names:
-        if name not in table.variables:
-            raise UnknownVariable.named(name, table.variables, "the data, though the base measure has it")
+        UnknownVariable.check(name, table.variables, "the data, though the base measure has it")
         if table.variables[name].is_continuous == isinstance(part, DirichletStates):
             kinds = ("states", "numbers")[:: 1 if isinstance(part, DirichletStates) else -1]
             raise InvalidArgument(f"The base measure has {kinds[0]} for {name!r}, which holds {kinds[1]}.")

@@ -157,9 +157,7 @@ def refuse_continuous(score: Score, statistics: Statistics) -> None:
 
 def check_family(child: str, parents: Iterable[str], names: Collection[str]) -> None:
     """Refuse names that are not there, and a variable that is its own parent."""
-    for name in (child, *parents):
-        if name not in names:
-            raise UnknownVariable.named(name, names, "the data")
+    UnknownVariable.check_all((child, *parents), names, "the data")
     if child in parents:
         raise InvalidArgument(f"{child!r} can't be its own parent; leave it out of the parents.")
 

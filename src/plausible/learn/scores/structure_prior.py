@@ -102,9 +102,7 @@ class EdgeLogOdds(StructurePrior):
         places = {name: place for place, name in enumerate(names)}
         edges = np.full((len(names), len(names)), float(self.others))
         for pair, odds in self.edges.items():
-            for name in pair:
-                if name not in places:
-                    raise UnknownVariable.named(name, places, "the data, though the prior on edges names it")
+            UnknownVariable.check_all(pair, places, "the data, though the prior on edges names it")
             edges[places[pair[0]], places[pair[1]]] = odds
         return EdgeWeights(0.0, edges)
 

@@ -40,8 +40,7 @@ def learn_tan(
 ) -> FoundGraph:
     """Tree-augmented naive Bayes: a parent of all is the class, given which they form a best tree (Friedman 1997)."""
     names = sorted(task.scores.names)
-    if class_variable not in names:
-        raise UnknownVariable.named(class_variable, names, "the data, which should have it as the class")
+    UnknownVariable.check(class_variable, names, "the data, which should have it as the class")
     constraints = task.knowledge.on(names)
     place = names.index(class_variable)
     features = [number for number in range(len(names)) if number != place]

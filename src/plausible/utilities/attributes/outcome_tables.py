@@ -85,9 +85,7 @@ def largest_miss(residual: Floats, utility: Factor) -> float:
 
 def check_names(names: Iterable[str], known: Collection[str]) -> None:
     """Refuse names that are no attributes."""
-    for name in names:
-        if name not in known:
-            raise UnknownVariable.named(name, known, "this utility")
+    UnknownVariable.check_all(names, known, "this utility")
 
 
 def names_of(names: Names, utility: Factor) -> tuple[str, ...]:

@@ -53,8 +53,7 @@ def read_chain(network: BayesianNetwork, scope: ChainScope, evidence: EvidenceLi
     fixed = {*known.hard, *known.values}
     names = tuple(scope.chain) if scope.chain is not None else _path(network.graph, fixed)
     for name in names:
-        if name not in network.variables:
-            raise UnknownVariable.named(name, network.variables, "this network")
+        UnknownVariable.check(name, network.variables, "this network")
         if name in fixed:
             raise InvalidArgument(f"{name!r} is known from the evidence: leave it out of the chain.")
         if network.variables[name].is_continuous:
@@ -201,8 +200,7 @@ def read_rewards(rewards: Rewards, chain: tuple[Variable, ...]) -> list[Reward |
     names = [variable.name for variable in chain]
     given = rewards if isinstance(rewards, Mapping) else dict.fromkeys(names, rewards)
     for name, reward in given.items():
-        if name not in names:
-            raise UnknownVariable.named(name, names, "this chain")
+        UnknownVariable.check(name, names, "this chain")
         if not callable(reward):
             raise InvalidArgument(
                 f"The reward of {name!r} must be a function of its distribution, such as NegativeEntropy(), not "
@@ -354,9 +352,7 @@ def read_chain_problem(
     tables = chain_tables(network, rewards, scope, evidence)
     names = [variable.name for variable in tables.variables]
     wanted = names if scope.candidates is None else tuple(scope.candidates)
-    for name in wanted:
-        if name not in names:
-            raise UnknownVariable.named(name, names, "this chain")
+    UnknownVariable.check_all(wanted, names, "this chain")
     prices = read_costs(costs, [name for name in names if name in wanted])
     charged = prices if limits.is_charged else dict.fromkeys(prices, 0.0)
     return ChainProblem(tables, charged, read_resource(prices, limits), scope.is_filtering)
