@@ -30,7 +30,7 @@ from plausible.learn.undirected.priors import HyperbolicPrior as HyperbolicPrior
 from plausible.learn.undirected.priors import LaplacePrior as LaplacePrior
 from plausible.learn.undirected.priors import PseudoData as PseudoData
 from plausible.learn.undirected.priors import WeightPrior as WeightPrior
-from plausible.learn.undirected.relational import RelationalFit as RelationalFit
+from plausible.learn.undirected.relational import RelationalMarkovFit as RelationalMarkovFit
 from plausible.learn.undirected.relational import learn_relational_markov as _learn_relational_markov
 from plausible.learn.undirected.sampled import SampledLikelihood as SampledLikelihood
 from plausible.learn.undirected.weight_draws import WeightDraws as WeightDraws

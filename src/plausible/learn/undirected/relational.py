@@ -47,7 +47,7 @@ from plausible.variables import Variable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RelationalFit(LearnedWeights):
+class RelationalMarkovFit(LearnedWeights):
     """A relational Markov network whose weights were learned, and how that went."""
 
     _told = ("log_likelihood", "infinite", *LearnedWeights._told)
@@ -78,7 +78,7 @@ class RelationalFit(LearnedWeights):
         return self.log_likelihood
 
     def __repr__(self) -> str:
-        return f"<RelationalFit: {str(self).splitlines()[0]}>"
+        return f"<RelationalMarkovFit: {str(self).splitlines()[0]}>"
 
 
 @keyword_hints
@@ -103,7 +103,7 @@ def learn_relational_markov(
     progress: Callable[[AscentState], object] | None = None,
     seed: Seed = None,
     resume: Run[AscentState] | AscentState | None = None,
-) -> RelationalFit:
+) -> RelationalMarkovFit:
     """Learn the weights of formulas from one world, or from several: each is one draw from P ∝ exp Σ w_i n_i.
 
     The gradient of the log-likelihood is n_i(world) - E[n_i], so that at its maximum the model expects as many true
@@ -184,7 +184,7 @@ def learn_relational_markov(
     point = run.state.point
     found = {name: infinite.get(name, float(value)) for name, value in zip(sample.design.names, point, strict=True)}
     single = tuple(to_sample([world]).sample for world in read) if len(read) > 1 else (sample,)
-    return RelationalFit(
+    return RelationalMarkovFit(
         model.with_weights(found),
         FrozenMapping(found),
         laid_out.log_likelihood(goal.design, point),
