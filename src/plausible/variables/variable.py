@@ -100,7 +100,11 @@ class Variable:
 
     def renamed(self, name: str) -> Variable:
         """Return a variable with the same states and another name."""
-        return Variable(name, None if self.is_continuous else self.states)
+        other = Variable(name)
+        object.__setattr__(other, "states", self.states)  # checked and numbered once
+        object.__setattr__(other, "is_continuous", self.is_continuous)
+        object.__setattr__(other, "_positions", self._positions)
+        return other
 
     def __repr__(self) -> str:
         if self.is_continuous:

@@ -6,6 +6,7 @@ attribute. Nothing here is made object by object but the names, variables and di
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ from plausible.cpds.summaries import Ties
 from plausible.errors import CyclicGraph, InvalidModel, UnknownVariable, suggestion
 from plausible.models.lowering import point_mass
 from plausible.models.relations.families import Family, by_attribute
-from plausible.models.relations.instance import Instance, Links, key_text
+from plausible.models.relations.instance import Instance, Links
 from plausible.models.relations.schema import Schema
 from plausible.models.relations.term_values import chosen_links, has_value, term_values
 from plausible.models.relations.terms import COUNT_FUNCTIONS, Term
@@ -117,7 +118,7 @@ class Grounding:
         unknown = np.isnan(values) if values.dtype.kind == "f" else values < 0
         if unknown.any():
             place = int(rows[np.argmax(unknown)])
-            name = f"{term.chain.base}[{key_text(self.instance.ids[term.chain.base][place])}]"
+            name = f"{term.chain.base}[{self.instance.key_text(term.chain.base, place)}]"
             raise InvalidModel(
                 f"{term.text!r} is not known of {name}, and {term.chain.target!r} has no distribution in this model: "
                 "give its value in the tables, or a CPD."
@@ -155,15 +156,13 @@ class Grounding:
 
     def _example(self) -> str:
         owner, attribute = self.schema.split(self.attributes[0])
-        ids = self.instance.ids[owner]
-        return f"{owner}[{key_text(ids[0]) if len(ids) else '...'}].{attribute}"
+        key = self.instance.key_text(owner, 0) if self.instance.num_objects(owner) else "..."
+        return f"{owner}[{key}].{attribute}"
 
     def attribute_of(self, node: int) -> tuple[str, int]:
         """ "class.attribute" of a node, and the number of its object."""
-        place = int(np.searchsorted(self._first_nodes, node, side="right")) - 1
-        while place + 1 < len(self._first_nodes) and self._first_nodes[place + 1] <= node:
-            place += 1
-        return self.attributes[place], node - int(self._first_nodes[place])
+        place = bisect_right(self._first_nodes, node) - 1
+        return self.attributes[place], node - self._first_nodes[place]
 
     def name(self, node: int) -> str:
         """What a node is called."""
@@ -178,8 +177,8 @@ class Grounding:
         return self._variables[node]
 
     @cached_property
-    def _first_nodes(self) -> Ints:
-        return np.array(list(self.starts.values()), dtype=np.int64)
+    def _first_nodes(self) -> list[int]:
+        return list(self.starts.values())  # of attributes without objects, too: the last of equal ones has the node
 
     # --- the graph ---
 
@@ -300,7 +299,7 @@ class Grounding:
         if is_plain and term.ends is not None:  # a value that the tables give
             name = self.instance.ground_name(term.term.chain.target, int(term.ends[place]))
         else:
-            name = f"{term.term.text}[{key_text(self.instance.ids[term.term.chain.base][ground.rows[place]])}]"
+            name = f"{term.term.text}[{self.instance.key_text(term.term.chain.base, ground.rows[place])}]"
         variable = term.variable.renamed(name)
         if name not in found:
             for cpd in self._derived(variable, term, place):

@@ -64,6 +64,7 @@ class Instance:
     columns: Mapping[str, NDArray[Any]]
     _links: dict[tuple[Slot, ...], Links] = field(default_factory=dict, repr=False)
     _texts: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
+    _keys: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, schema: Schema, tables: Mapping[str, Any] | Instance) -> Instance:
@@ -164,7 +165,13 @@ class Instance:
     def ground_name(self, attribute: str, place: int) -> str:
         """What the attribute of one object is called, such as "student[anna].grade"."""
         owner, name = attribute.split(".")
-        return f"{owner}[{key_text(self.ids[owner][place])}].{name}"
+        return f"{owner}[{self.key_text(owner, place)}].{name}"
+
+    def key_text(self, name: str, place: int) -> str:
+        """What an object of a class is called there."""
+        if name not in self._keys:
+            self._keys[name] = np.asarray(self.ids[name], dtype=object)
+        return key_text(self._keys[name][place])
 
     def place(self, name: str, text: str) -> int:
         """The number of the object whose id prints as the text."""
