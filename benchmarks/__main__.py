@@ -36,6 +36,7 @@ ALL = (
     "dynamic_networks",
     "sequences",
     "linear_systems",
+    "relations",
     "pictures",
 )
 PEERS = (

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import networkx as nx
-
 from plausible.cpds import CPD
 from plausible.errors import InvalidModel
 from plausible.models.relations.schema import Schema
@@ -133,6 +131,8 @@ def open_cycle(found: Sequence[Dependency]) -> list[str]:
     A cycle by class is harmless where it takes a slot that never leads back, and otherwise stays in one object (Getoor
     et al. 2001).
     """
+    import networkx as nx
+
     graph = nx.DiGraph([(one.parent, one.child) for one in found])
     for component in nx.strongly_connected_components(graph):
         inside = [one for one in found if one.parent in component and one.child in component]
@@ -147,12 +147,16 @@ def open_cycle(found: Sequence[Dependency]) -> list[str]:
 
 
 def _cycle_of(found: Sequence[Dependency]) -> list[str]:
+    import networkx as nx
+
     edges = nx.find_cycle(nx.DiGraph([(one.parent, one.child) for one in found]))
     return [edge[0] for edge in edges] + [edges[0][0]]
 
 
 def layers(attributes: Iterable[str], found: Sequence[Dependency]) -> list[list[str]]:
     """The attributes in groups that depend on earlier ones only, or on one another within a group."""
+    import networkx as nx
+
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(attributes)
     graph.add_edges_from((one.parent, one.child) for one in found if one.parent in graph and one.child in graph)
