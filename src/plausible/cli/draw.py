@@ -10,7 +10,7 @@ from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, asked, names_in
 from plausible.cli.options import AsJson, Do, EvidenceTexts, Source, option
 from plausible.cli.output import is_standard, print_answer, print_line
-from plausible.cli.source import read_any_model
+from plausible.cli.source import read_plain_model
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import UndirectedGraph
@@ -71,7 +71,7 @@ def _picture(source: str, focus: Any, findings: dict[str, list[str] | None], bel
             raise NotSupported("A graph alone has no beliefs to draw: give a model, or leave the findings out.")
         picture: Picture = graph.picture(focus=focus)
         return picture
-    model = read_any_model(source)
+    model = read_plain_model(source)
     if isinstance(model, SequenceModel):
         if asks or solve:
             raise NotSupported("The picture of a model in time takes no findings: plausible smooth asks it about rows.")

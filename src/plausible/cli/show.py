@@ -228,7 +228,8 @@ def run_convert(
     save_model(found, target, format)
     if is_standard(target):
         return
-    written = {"variables": len(found.variables)}
+    variables = found.predicates if isinstance(found, RelationalMarkovNetwork) else found.variables
+    written = {"variables": len(variables)}
     written |= {"utilities": len(found.utilities)} if isinstance(found, InfluenceDiagram) else {}
     things = ", ".join(f"{count} {_ONE[thing] if count == 1 else thing}" for thing, count in written.items())
     print_answer(f"{target}: {things} written", {"source": model, "target": target, **written}, as_json=as_json)

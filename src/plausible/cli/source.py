@@ -57,12 +57,18 @@ def read_bayesian(source: str, why: str) -> BayesianNetwork:
 
 def read_model(source: str, format: str | None = None, *, lenient: bool = False) -> Model:
     """The model in a file or on standard input, or the example of that name; one in time is refused."""
-    model = read_any_model(source, format, lenient=lenient)
+    model = read_plain_model(source, format, lenient=lenient)
     if isinstance(model, SequenceModel):
         raise NotSupported(
             f"{source!r} is a {type(model).__name__}, a model in time, which other commands ask: plausible filter, "
             "plausible smooth and plausible forecast."
         )
+    return model
+
+
+def read_plain_model(source: str, format: str | None = None, *, lenient: bool = False) -> Model | SequenceModel:
+    """The same, or one in time; a model over relations, which says nothing without tables or constants, is refused."""
+    model = read_any_model(source, format, lenient=lenient)
     if isinstance(model, RelationalModel):
         raise NotSupported(
             f"{source!r} is a relational model, whose questions need tables: ask them in Python, or see "

@@ -340,13 +340,14 @@ def _expand(
     ):
         if wrong.any():
             row = int(np.argmax(wrong))
-            ends = ", ".join(str(plain(ids[target][end[row]])) for target, end in zip(targets, rows, strict=True))
-            raise InvalidArgument(f"Row {row} of {name!r}, the link of {ends}, {why}: leave it out.")
+            link = ", ".join(str(plain(ids[target][end[row]])) for target, end in zip(targets, rows, strict=True))
+            raise InvalidArgument(f"Row {row} of {name!r}, the link of {link}, {why}: leave it out.")
     exists[places] = told
     kept = every[:, is_link]
     for slot, ends in zip(slots, kept, strict=True):
         references[f"{name}.{slot}"] = ends.astype(np.int64)
-    ids[name] = pd.MultiIndex(levels=[ids[target] for target in targets], codes=list(kept), names=list(slots))
+    levels: list[Any] = [ids[target] for target in targets]
+    ids[name] = pd.MultiIndex(levels=levels, codes=list(kept), names=list(slots))
     return exists[is_link]
 
 
