@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.base import Codes, Floats, Ints, Positions
 from plausible.engine.hidden_columns import HiddenColumns, hidden_columns
@@ -90,7 +91,8 @@ class PreparedRows:
     """Rows to be answered again and again, each time for other numbers of the same factors; made by `of`."""
 
     program: Program  # What to run
-    rows: Codes  # For each row and variable the position of the observed state, -1 where it is not observed
+    #: For each row and variable the position of the observed state, -1 where it is not observed, in any whole numbers.
+    rows: NDArray[np.signedinteger]
     target: int | None  # The variable whose marginals are wanted, or None
     plan: RowPlan | None  # The nodes that messages go through, where tables are kept; None where they are too large
     parts: tuple[slice, ...]  # Ranges of rows that go together
@@ -100,7 +102,7 @@ class PreparedRows:
     _columns: dict[int, HiddenColumns] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, program: Program, rows: Codes, target: int | None = None) -> PreparedRows:
+    def of(cls, program: Program, rows: NDArray[np.signedinteger], target: int | None = None) -> PreparedRows:
         """Plan how rows go through the program."""
 
         rows = np.ascontiguousarray(rows)
@@ -153,12 +155,16 @@ class PreparedRows:
         load(self.program.layout, workspace.buffers, tables[:-1], floors)
         return tables, float(floors.min(initial=0.0))
 
+    def codes(self, part: slice) -> Codes:
+        """Some rows as kernels take them."""
+        return np.ascontiguousarray(self.rows[part], dtype=np.int32)
+
     def groups(self, part: slice) -> Groups:
         """The groups of the rows of a part; kept, where all together are not too many."""
         assert self.plan is not None
         found = self._groups.get(part.start)
         if found is None:
-            found = Groups(*group_rows(self.plan, self.rows[part]))
+            found = Groups(*group_rows(self.plan, self.codes(part)))
             if 4 * len(self.rows) * len(self.plan.parents) <= _KEPT_BYTES:
                 self._groups[part.start] = found
         return found
@@ -168,7 +174,7 @@ class PreparedRows:
         assert self.hidden is not None
         found = self._columns.get(part.start)
         if found is None:
-            found = HiddenColumns.of(self.program, self.rows[part], self.hidden)
+            found = HiddenColumns.of(self.program, self.codes(part), self.hidden)
             if 12 * len(self.rows) * self.program.num_cliques <= _KEPT_BYTES:
                 self._columns[part.start] = found
         return found
@@ -221,7 +227,7 @@ class _Job:
         run = RowRun(
             tables=self.kept.tables,
             peaks=self.kept.peaks,
-            rows=self.rows[part],
+            rows=self.prepared.codes(part),
             groups=groups,
             group_starts=starts,
             firsts=firsts,

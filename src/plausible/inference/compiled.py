@@ -155,7 +155,9 @@ class CompiledFactors:
 
     def prepared_rows(self, rows: Codes, target: str | None = None) -> PreparedRows:
         """Rows that can be answered again and again, also with other numbers of the same factors (see `sources`)."""
-        wider = np.full((len(rows), len(self.variables)), -1, dtype=np.int32)
+        # A byte a cell where that will do: there may be very many.
+        smallest = np.min_scalar_type(-int(self.program.sizes.max(initial=1)))
+        wider = np.full((len(rows), len(self.variables)), -1, dtype=smallest)
         wider[:, : rows.shape[1]] = rows
         return PreparedRows.of(self.program, wider, None if target is None else self._numbers[target])
 

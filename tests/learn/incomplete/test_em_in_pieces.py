@@ -188,6 +188,22 @@ def test_a_row_that_can_not_happen_is_told_by_its_number_among_all(folder):
         observed_log_likelihood(wrong, StreamStatistics(folder / "one.parquet", max_bytes=0))
 
 
+def test_a_row_that_lacks_what_was_set_in_it_is_told_by_its_number_among_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(cases_in_pieces, "_CELLS_AT_ONCE", 4 * 70)
+    rows = HOLES.assign(was_set=[row == int(HOLES["b"].isna().to_numpy().nonzero()[0][-1]) for row in range(900)])
+    for number in range(3):
+        rows.iloc[300 * number : 300 * number + 300].to_parquet(tmp_path / f"{number}.parquet")
+    messages = []
+    for data in (
+        Table.read(rows, interventions={"b": "was_set"}),
+        StreamStatistics(tmp_path, interventions={"b": "was_set"}),
+    ):
+        with pytest.raises(InvalidArgument, match=r"'b' was set from outside in row 8\d\d, but its value") as told:
+            learn_em(GRAPH, data)
+        messages.append(str(told.value))
+    assert messages[0] == messages[1]
+
+
 @pytest.mark.parametrize("method", ["incremental", "family", "variational", "reweighted"])
 def test_methods_that_keep_something_of_each_row_say_so(folder, method):
     with pytest.raises(NotSupported, match="in pieces"):
@@ -226,3 +242,16 @@ def test_what_is_left_with_a_piece_is_bounded_by_its_room():
     piece.keep("one", "z", 10)  # in place of what was there
     assert piece.kept == {"one": "z"}
     assert (piece.room, piece.kept_bytes) == (0, 10)
+
+
+def test_files_that_fit_in_memory_are_read_as_a_table_with_their_weights(folder, tmp_path):
+    """Straight to positions, of a graph and of a network; what a stream says of its rows counts."""
+    rows = HOLES.assign(weight=np.arange(900) % 3, other=None)
+    rows.to_parquet(tmp_path / "weighted.parquet")
+    table = Table.read(rows, columns=list("abcd"), weights="weight")
+    stream = Stream(tmp_path / "weighted.parquet", weights="weight")
+    start = learn_em(GRAPH, table, max_steps=1).network
+    for graph in (GRAPH, start):
+        found, expected = (learn_em(graph, data, max_steps=3) for data in (stream, table))
+        assert found.trace == expected.trace
+        assert found.cases.total == table.total

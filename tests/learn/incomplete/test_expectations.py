@@ -1,6 +1,7 @@
 """Expected counts against a list of all completions."""
 
 import pickle
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -13,7 +14,7 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import ExactExpectations, ExpectationStep
+from plausible.learn.incomplete.expectations import ExactExpectations, ExpectationStep, compile_cases
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics, completed_table
 from plausible.learn.incomplete.problem import em_functional, observed_log_likelihood
 from plausible.models import BayesianNetwork
@@ -86,6 +87,48 @@ def test_cases_tell_what_is_observed_partly_and_hidden():
     assert cases.case_of_row.tolist() == [0, 1, 0]
     assert cases.num_completions == 2 * 2 + 2
     assert Cases.of(variables, cases) is cases
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cases_are_the_different_rows_in_order(seed):
+    """By sorting tuples: what was set from outside, then the cells; rows that weigh nothing are left out."""
+    rng = np.random.default_rng(seed)
+    columns = {name: [None if x < 0 else int(x) for x in rng.integers(-1, 3, 200)] for name in "abc"}
+    columns["b"] = [0 if x is None else x for x in columns["b"]]
+    variables = [Variable("h", 2), *(Variable(name, 3) for name in "bca")]
+    was_set, weights = rng.random(200) < 0.3, rng.integers(0, 3, 200).astype(float)
+    table = Table.read(columns, variables[1:], weights=weights, interventions={"b": was_set})
+    cases = Cases.of(variables, table)
+    cells = zip(was_set.tolist(), *(columns[name] for name in "bca"), strict=True)
+    rows = [(flag, -1, *(-1 if x is None else x for x in rest)) for flag, *rest in cells]
+    distinct = sorted({row for row, weight in zip(rows, weights, strict=True) if weight})
+    assert [(bool(k), *row) for k, row in zip(cases.settings, cases.codes.tolist(), strict=True)] == distinct
+    for row, weight, case in zip(rows, weights, cases.case_of_row.tolist(), strict=True):
+        assert case == (distinct.index(row) if weight else -1)
+    whole = [sum(w for other, w in zip(rows, weights, strict=True) if other == row) for row in distinct]
+    assert cases.weights.tolist() == whole
+
+
+def test_the_cells_of_cases_are_in_memory_once_and_a_byte_each_ready_for_the_tree():
+    """Making cases takes little more than they do; to make them ready, less than that."""
+    names = [f"x{number}" for number in range(40)]
+    codes = np.random.default_rng(0).integers(-1, 2, (40, 50_000)).astype(np.int8)
+    variables = {name: Variable(name, 2) for name in names}
+    table = Table(variables, codes, np.empty((0, 50_000)))
+    network = BayesianNetwork(TableCPD.uniform(variable) for variable in variables.values())
+    tracemalloc.start()
+    try:
+        cases = Cases.of(variables, table)
+        made = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        compile_cases(network, cases)
+        ready = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert cases.codes.nbytes == 4 * codes.size
+    assert made < 1.6 * cases.codes.nbytes
+    assert ready < cases.codes.nbytes
 
 
 def test_weights_count_like_repeated_rows():

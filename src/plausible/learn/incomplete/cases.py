@@ -96,10 +96,12 @@ class Cases(IncompleteRows):
         weights: Iterable[float] | None = None,
         *,
         has_numbers: bool = False,
+        start: int = 0,
     ) -> Cases:
         """Encode data over given variables; those without a column are hidden, columns of others are not looked at.
 
         Cases over the same variables are returned as they are. Continuous variables are refused without `has_numbers`.
+        The table may be a stretch of rows that begins at `start`.
         """
         known = dict(variables) if isinstance(variables, Mapping) else {v.name: v for v in variables}
         discrete = {name: variable for name, variable in known.items() if not variable.is_continuous}
@@ -118,18 +120,14 @@ class Cases(IncompleteRows):
         if isinstance(data, Table):
             table = Table.read(data, [variable for name, variable in known.items() if name in data.variables])
         else:
-            there = open_columns(data, known).read(known)
-            table = Table.read(there, [known[name] for name in there])
+            read = open_columns(data, known).read(known)
+            table = Table.read(read, [known[name] for name in read])
         table = table if weights is None else table.weighted(list(weights))
-        codes = np.full((len(discrete), table.num_rows), -1, dtype=np.int32).T
-        numbers = np.full((table.num_rows, len(continuous)), np.nan)
-        cells: tuple[NDArray[Any], ...] = (codes, numbers)
-        sides = ((discrete, table.discrete, table.codes), (continuous, table.continuous, table.numbers))
-        for filled, (wanted, names, columns) in zip(cells, sides, strict=True):
-            for name, column in zip(names, columns, strict=True):
-                if name in wanted:
-                    filled[:, list(wanted).index(name)] = column
-        return _distinct(discrete, continuous, codes, numbers, table)
+        none: tuple[NDArray[Any], ...] = (np.full(table.num_rows, -1, dtype=np.int8), np.full(table.num_rows, np.nan))
+        there: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes, strict=True))
+        there |= dict(zip(table.continuous, table.numbers, strict=True))
+        columns = {name: there.get(name, none[variable.is_continuous]) for name, variable in known.items()}
+        return _distinct(discrete, continuous, columns, table, start)
 
     @property
     def num_cases(self) -> int:
@@ -206,6 +204,10 @@ class Cases(IncompleteRows):
         """The variables that were set from outside, and the cases in which these were; groups without cases too."""
         return [(names, np.flatnonzero(self.settings == place)) for place, names in enumerate(self.setting_names)]
 
+    def codes_of(self, places: Positions) -> Codes:
+        """The codes of different cases, in order; no copy is made of all."""
+        return self.codes if len(places) == self.num_cases else self.codes[places]
+
     def is_set(self, name: str) -> Flags:
         """For each case whether a variable was set from outside."""
         return np.asarray(np.array([name in names for names in self.setting_names])[self.settings])
@@ -236,40 +238,51 @@ class Cases(IncompleteRows):
 def _distinct(
     discrete: Mapping[str, Variable],
     continuous: Mapping[str, Variable],
-    codes: Codes,
-    numbers: Floats,
+    columns: Mapping[str, NDArray[Any]],
     table: Table,
+    start: int,
 ) -> Cases:
-    """The different rows of the cells; where there are numbers, all that weigh something."""
+    """The different rows of the columns; where there are numbers, all that weigh something.
+
+    Column by column: all cells are there twice, in the table and in the cases, and at no time more often.
+    """
     weights, masks = table.row_weights, {}
-    for names, is_lost in ((discrete, codes < 0), (continuous, np.isnan(numbers))):
-        for name, lost in zip(names, is_lost.T, strict=True):
-            if name not in table.interventions:
-                continue
-            masks[name] = table.interventions[name]
-            if (masks[name] & lost).any():
-                row = int(np.argmax(masks[name] & lost))
-                raise InvalidArgument(
-                    f"{name!r} was set from outside in row {row}, but its value there is missing. Fill it in, or leave "
-                    "the row out."
-                )
+    for name in (*discrete, *continuous):
+        if name not in table.interventions:
+            continue
+        masks[name] = table.interventions[name]
+        lost = masks[name] & (np.isnan(columns[name]) if name in continuous else columns[name] < 0)
+        if lost.any():
+            raise InvalidArgument(
+                f"{name!r} was set from outside in row {start + int(np.argmax(lost))}, but its value there is missing. "
+                "Fill it in, or leave the row out."
+            )
     is_set = np.column_stack([np.zeros((table.num_rows, 0), dtype=np.bool_), *masks.values()])
     none = np.zeros((1, len(masks)), dtype=np.bool_)
     sets, setting_of_row = np.unique(np.vstack([none, is_set]), axis=0, return_inverse=True)
     counted = np.flatnonzero(weights > 0)
-    keys = np.vstack([setting_of_row.ravel()[1:].astype(np.int32), codes.T])[:, counted].T
-    distinct, case = (keys, np.arange(len(keys))) if continuous else distinct_rows(keys)
+    setting = setting_of_row.ravel()[1:].astype(np.int64)
+    first, case = counted, np.arange(len(counted))
+    if not continuous:
+        order, case = _equal_rows([setting[counted], *(columns[name][counted] for name in discrete)])
+        first = counted[order]
     case_of_row = np.full(table.num_rows, -1, dtype=np.int64)
     case_of_row[counted] = case
+    codes = np.empty((len(first), len(discrete)), dtype=np.int32)
+    for place, name in enumerate(discrete):
+        codes[:, place] = columns[name][first]
     cases = Cases(
         discrete,
-        np.ascontiguousarray(distinct[:, 1:]),
-        np.bincount(case, weights[counted], len(distinct)).astype(np.float64),
+        codes,
+        np.bincount(case, weights[counted], len(first)).astype(np.float64),
         case_of_row,
-        distinct[:, 0].astype(np.int64),
+        setting[first],
         tuple(tuple(name for name, flag in zip(masks, row, strict=True) if flag) for row in sets.tolist()),
         continuous,
-        numbers[counted] if continuous else np.zeros((len(distinct), 0)),
+        np.ascontiguousarray(
+            np.column_stack([np.zeros((len(first), 0)), *(columns[name][first] for name in continuous)])
+        ),
+        start,
     )
     for array in (cases.codes, cases.numbers, cases.weights, cases.case_of_row, cases.settings):
         array.setflags(write=False)
@@ -280,26 +293,34 @@ def distinct_rows(rows: Codes) -> tuple[Codes, Ints]:
     """The different rows, sorted, and which of them each row is."""
     if not len(rows):
         return rows, np.zeros(0, dtype=np.int64)
-    words = _words(rows)
+    first, case = _equal_rows([np.zeros(len(rows), dtype=np.int8), *rows.T])
+    return rows[first], case
+
+
+def _equal_rows(columns: Sequence[NDArray[Any]]) -> tuple[Positions, Ints]:
+    """Of rows that are given by their columns, one at least: one of each kind, in order, and the kind of each row."""
+    num_rows = len(columns[0])
+    words = _words([column for column in columns if num_rows])
     order = np.lexsort(words[::-1])
-    is_new = np.zeros(len(rows), dtype=np.bool_)
-    is_new[0] = True
+    is_new = np.zeros(num_rows, dtype=np.bool_)
+    is_new[:1] = True
     for word in words:
         ordered = word[order]
         is_new[1:] |= ordered[1:] != ordered[:-1]
-    case = np.empty(len(rows), dtype=np.int64)
+    case = np.empty(num_rows, dtype=np.int64)
     case[order] = np.cumsum(is_new) - 1
-    return rows[order[is_new]], case
+    return order[is_new], case
 
 
-def _words(rows: Codes) -> list[Ints]:
+def _words(columns: Sequence[NDArray[Any]]) -> list[Ints]:
     """Numbers that order rows as their cells do: as few as hold all of them, as numbers of mixed radix."""
-    words, room = [np.zeros(len(rows), dtype=np.int64)], _LARGEST_WORD
-    for column in rows.T:
+    num_rows = len(columns[0]) if columns else 0
+    words, room = [np.zeros(num_rows, dtype=np.int64)], _LARGEST_WORD
+    for column in columns:
         least = int(column.min())
         size = int(column.max()) - least + 1
         if size > room:
-            words.append(np.zeros(len(rows), dtype=np.int64))
+            words.append(np.zeros(num_rows, dtype=np.int64))
             room = _LARGEST_WORD
         words[-1] *= size
         words[-1] += column

@@ -127,7 +127,7 @@ def stretches(piece: Piece, variables: Mapping[str, Variable]) -> Iterator[Cases
         size = max(_CELLS_AT_ONCE // max(len(variables), 1), 1)
         for start in range(0, max(num_rows, 1), size):
             rows = piece.table if size >= num_rows else piece.table.take(np.arange(start, min(start + size, num_rows)))
-            cases = replace(Cases.of(variables, rows, has_numbers=True), start=piece.first_row + start)
+            cases = Cases.of(variables, rows, has_numbers=True, start=piece.first_row + start)
             yield cases
             if not are_kept:
                 cases.forget()

@@ -148,7 +148,7 @@ def compile_cases(network: BayesianNetwork, cases: Cases, together: Sequence[Seq
     groups = [[variable.name for variable in group] for group in together]
     factors = [cpd.to_factor() for cpd in network.cpds.values()]
     tree = compile_factors(factors, cases.variables.values(), together=groups)
-    rows = tuple((places, tree.prepared_rows(cases.codes[places])) for _, places in cases.groups())
+    rows = tuple((places, tree.prepared_rows(cases.codes_of(places))) for _, places in cases.groups())
     families = scopes | {str(place): tuple(group) for place, group in enumerate(together)}
     variables, readings = list(tree.variables.values()), []
     for name, clique in tree.family_cliques(families).items():

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from plausible.base import Argument
-from plausible.data import Statistics, Table
+from plausible.data import Statistics, Stream, Table
 from plausible.data.columns import has_values
+from plausible.data.source_parts import is_in_pieces
 from plausible.data.sources import open_columns
-from plausible.data.stream_statistics import PartitionedStatistics, StreamStatistics, large_stream
+from plausible.data.stream_statistics import PartitionedStatistics, StreamStatistics, as_stream, large_stream
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.learn.incomplete.cases import Cases, IncompleteRows
@@ -40,6 +41,8 @@ def read_rows(
             return CasesInPieces.of(variables, pieces)
         if isinstance(data, Statistics):
             rows = data.with_variables(variables).table
+        elif isinstance(data, Stream) or is_in_pieces(data):
+            rows = _table_of_stream(as_stream(data), variables, variables)
         elif not isinstance(data, Table):
             rows = open_columns(data, variables).read(variables)
     refuse_seen(unseen, rows)
@@ -58,6 +61,13 @@ def statistics_in_pieces(
     chosen = set(stream.names if names is None else names)
     columns = [name for name in stream.names if name in chosen]
     return StreamStatistics(stream.read_with(variables={**stream.given, **known}, columns=columns))
+
+
+def _table_of_stream(stream: Stream, names: Iterable[str], known: Mapping[str, Variable]) -> Table:
+    """Rows in pieces that fit in memory, a byte a cell: the columns of these names, by states that are known."""
+    chosen = set(names)
+    columns = [name for name in stream.names if name in chosen]
+    return Table.read(stream.read_with(variables={**stream.given, **known}, columns=columns))
 
 
 def rows_of_graph(
@@ -91,6 +101,10 @@ def rows_of_graph(
         _refuse_unknown(nodes, [*pieces.variables, *unseen])
         return read_rows({node: given.get(node) or pieces.variables[node] for node in nodes}, pieces, unseen)
     opened: Any = data.with_variables(known).table if isinstance(data, Statistics) else data
+    if isinstance(data, Stream) or is_in_pieces(data):
+        stream = as_stream(data)
+        _refuse_unknown(nodes, [*stream.names, *unseen])
+        opened = _table_of_stream(stream, nodes, given)
     opened = opened if isinstance(opened, Table) else open_columns(opened, known)
     _refuse_unknown(nodes, [*(opened.variables if isinstance(opened, Table) else opened.names), *unseen])
     used = opened if isinstance(opened, Table) else opened.read(nodes)
