@@ -149,10 +149,10 @@ class Instance:
                 owner, slot = reference.split(".")
                 if owner == name and slot != KEY:
                     places = self.references[reference][kept]
-                    ends = np.asarray(self.ids[target], dtype=object)
-                    cells = np.full(len(places), None, dtype=object)
-                    cells[places >= 0] = ends[places[places >= 0]]
-                    columns[slot] = cells
+                    ends = self.ids[target].take(np.maximum(places, 0)) if len(self.ids[target]) else places
+                    columns[slot] = (
+                        ends if (places >= 0).all() else pd.Series(ends, dtype=object).where(places >= 0, None)
+                    )
             variables = {f"{name}.{attribute}": v for attribute, v in self.schema.attributes(name).items()}
             known = {key: variable for key, variable in variables.items() if key in self.columns}
             decoded = decode({key: self.columns[key][kept] for key in known}, known)
@@ -252,19 +252,18 @@ def _read_ids(name: str, columns: Mapping[str, Any]) -> pd.Index[Any]:
 
     if KEY not in columns:
         return pd.RangeIndex(len(next(iter(columns.values()), ())))
-    places, values = factorize(f"{name}.{KEY}", columns[KEY])
-    if (places < 0).any() or any(map(is_absent, values)):
-        missing = next(row for row, place in enumerate(places) if place < 0 or is_absent(values[place]))
-        raise InvalidArgument(f"Row {missing} of {name!r} has no {KEY}: each object needs one.")
-    if len(values) < len(places):
-        seen = np.bincount(places, minlength=len(values))
-        twice = int(np.argmax(seen > 1))
-        rows = np.flatnonzero(places == twice)[:_MOST_NAMED].tolist()
+    column = columns[KEY]
+    index: pd.Index[Any] = pd.Index(column.to_numpy() if hasattr(column, "to_numpy") else list(column))
+    if index.hasnans:
+        row = int(np.argmax(index.isna()))
+        raise InvalidArgument(f"Row {row} of {name!r} has no {KEY}: each object needs one.")
+    if not index.is_unique:
+        twice = index[int(np.argmax(index.duplicated()))]
+        rows = np.flatnonzero(index == twice)[:_MOST_NAMED].tolist()
         raise InvalidArgument(
-            f"Two objects of {name!r} have the {KEY} {plain(values[twice])!r} (rows {', '.join(map(str, rows))}): "
-            "ids tell objects apart. A table of facts about one object needs a column that refers to it, and no id."
+            f"Two objects of {name!r} have the {KEY} {plain(twice)!r} (rows {', '.join(map(str, rows))}): ids tell "
+            "objects apart. A table of facts about one object needs a column that refers to it, and no id."
         )
-    index: pd.Index[Any] = pd.Index([values[place] for place in places.tolist()])
     return index
 
 
