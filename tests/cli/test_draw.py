@@ -38,6 +38,8 @@ def test_what_makes_no_sense_is_refused(plausible):
     """Findings of a graph or a diagram, a solution of a network, all and a part, no ending."""
     for words, said in [
         (("A -> B", "-e", "A=1", "-o", "-"), "has no beliefs"),
+        (("A -> B", "--solve", "-o", "-"), "has no beliefs"),
+        (("A -> B", "--beliefs", "-o", "-"), "has no beliefs"),
         (("oil", "-e", "oil=dry", "-o", "-"), "takes no findings"),
         (("asia", "--solve", "-o", "-"), "no influence diagram"),
         (("asia", "--all", "--focus", "lung", "-o", "-"), "opposite"),
@@ -89,7 +91,8 @@ def test_what_was_learned_is_drawn(plausible, tmp_path):
         assert drawn in Path(file).read_text(encoding="utf-8"), options
     code, told, _ = plausible("draw", net, "-o", "-")
     assert (code, "At first:" in told) == (0, True)
-    assert "takes no findings" in plausible("draw", net, "-e", "asia=yes", "-o", "-")[2]
+    for words in (("-e", "asia=yes"), ("--beliefs",), ("--solve",)):
+        assert "takes no findings" in plausible("draw", net, *words, "-o", "-")[2]
 
 
 def test_files_of_charts_are_checked_before_the_work(plausible, tmp_path):
