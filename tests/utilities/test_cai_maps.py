@@ -188,6 +188,7 @@ def test_additive_independence_equals_the_sum_of_group_means(seed, shape, groups
         assert answer.utility.table().values == pytest.approx(values, abs=1e-9)
     else:
         _check_pair(utility, answer.witness, named)
+        assert answer.witness.difference >= 0.999 * answer.deviation / (2 * (len(groups) - 1))
 
 
 def test_no_utility_with_the_order_of_success_and_fame_is_additive():
