@@ -119,7 +119,9 @@ def test_stray_points_alone_are_no_planes():
 
 def test_two_points_equal_points_and_points_on_a_line_are_mapped():
     """Degenerate points give an answer without warnings."""
-    assert len(map_planes([[0, 0, 0], [1, 1, 1]], 0.1).planes) == 0
+    found = map_planes([[0, 0, 0], [1, 1, 1]], 0.1)
+    assert len(found.planes) == 0
+    np.testing.assert_allclose([found.problem.box.low, found.problem.box.high], [[-0.1] * 3, [1.1] * 3])
     line = np.column_stack([np.linspace(0, 1, 50)] * 3)
     for points in (np.zeros((30, 3)), line):
         found = map_planes(points, 0.1)

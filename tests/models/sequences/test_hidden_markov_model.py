@@ -387,18 +387,37 @@ def test_far_observations_are_as_in_logarithms(seed):
     np.testing.assert_allclose(model.filter(numbers), each, atol=1e-9)
 
 
-def test_blocks_of_steps_change_nothing(monkeypatch):
-    """Messages that are made twice are the same: beliefs, best path and likelihood, to the bit."""
+@pytest.mark.parametrize("num_states", [2, 6])
+def test_blocks_of_steps_change_nothing(monkeypatch, num_states):
+    """Messages that are made twice are the same to the bit: beliefs, best path, likelihood; counts but for rounding."""
     from plausible.models.sequences import state_inference
 
-    model = umbrella()
-    rows = model.sample(500, seed=0).drop(columns="state")
-    whole = model.smooth(rows), model.mpe(rows), model.log_likelihood(rows)
+    rng = np.random.default_rng(num_states)
+    initial, transition = rng.dirichlet(np.ones(num_states)), rng.dirichlet(np.ones(num_states), size=num_states)
+    model = pb.HiddenMarkovModel(initial, transition, rng.dirichlet(np.ones(3), size=num_states))
+    rows = [model.sample(length, seed=0)["observation"].to_numpy() for length in (400, 1, 14, 30)]
+    chains = model._chains(model._read(rows, None, None, "refuse"))
+
+    def answers():
+        counts = state_inference.expected(chains, chains.num_steps)
+        return model.smooth(rows), model.mpe(rows), model.log_likelihood(rows), counts
+
+    whole = answers()
     monkeypatch.setattr(state_inference, "block_of", lambda chains: 7)
-    pieces = model.smooth(rows), model.mpe(rows), model.log_likelihood(rows)
+    pieces = answers()
     pd.testing.assert_frame_equal(whole[0], pieces[0], check_exact=True)
-    assert whole[1] == pieces[1]
-    assert whole[2] == pieces[2]
+    assert whole[1:3] == pieces[1:3]
+    np.testing.assert_allclose(pieces[3].pairs, whole[3].pairs, rtol=1e-12)
+    np.testing.assert_allclose(pieces[3].rows, whole[3].rows, rtol=1e-12)
+    found, symbols, logs = model.mpe(rows[0]), rows[0], np.log(model.transition)
+    path = list(found)
+    weights = np.log(model.emission.table[:, symbols].T)
+    best = np.log(initial) + weights[0]
+    for row in weights[1:]:
+        best = (best[:, None] + logs).max(axis=0) + row
+    assert found.log_probability == pytest.approx(best.max(), rel=1e-12)
+    told = np.log(initial[path[0]]) + logs[path[:-1], path[1:]].sum() + weights[np.arange(len(path)), path].sum()
+    assert told == pytest.approx(best.max(), rel=1e-12)
 
 
 def test_nothing_observed_is_the_chain_alone():
