@@ -81,9 +81,13 @@ def _through(before: Four, m: Floats, number: int) -> Four:
 
 
 @inlined_kernel
-def _add(numbers: Four, rows: Floats, t: int, width: int) -> None:
-    a, b, c, d = read_four(rows, t, width)
-    _write((a + numbers[0], b + numbers[1], c + numbers[2], d + numbers[3]), rows, t, width)
+def _tell(beliefs: Four, rows: Floats, t: int, is_sum: bool, width: int) -> None:
+    """Write beliefs to a row, or add them to it."""
+    a, b, c, d = beliefs
+    if is_sum:
+        before = read_four(rows, t, width)
+        a, b, c, d = a + before[0], b + before[1], c + before[2], d + before[3]
+    _write((a, b, c, d), rows, t, width)
 
 
 @inlined_kernel
@@ -108,19 +112,20 @@ def few_forward(
 ) -> int:
     """What `state_chains` passes forward; the numbers of a step are divided by their sum on the way to the next."""
     width, factor, state, has_one = len(chains.initial), 1.0, 0, len(chains.matrix_of) == 0
-    now = read_four(marks, mark, width) if mark >= 0 else (0.0, 0.0, 0.0, 0.0)
-    for t in range(span[0], span[1]):
-        row, here, number = chains.row_of[t], t - span[0], 0 if has_one else chains.matrix_of[t]
-        came = _through(now, few.transitions, number) if here or mark >= 0 else read_four(few.initial, 0, FEW)
+    now, came = read_four(marks, max(mark, 0), width), read_four(few.initial, 0, FEW)
+    first, last, base = span
+    for t in range(first, last):
+        row, number = chains.row_of[t], 0 if has_one else chains.matrix_of[t]
+        if t > first or mark >= 0:
+            came = _through(now, few.transitions, number)
         now = _times(came, read_four(chains.weights, row, width), factor)
         size = (now[0] + now[1]) + (now[2] + now[3])
         sizes[t] = size
-        if not size > UNLIKELY:
-            state = 2
-            break
-        factor = 1.0 / size
-        _write((now[0] * factor, now[1] * factor, now[2] * factor, now[3] * factor), forward, here, width)
-        if not is_sure and state == 0 and is_thin(chains, t, forward, here, marks, mark):
+        factor = 1.0 / size if size > UNLIKELY else 0.0
+        if factor == 0.0:
+            state = 2  # which all steps to come are, too: a way out of the loop would make each sequence slower
+        _write((now[0] * factor, now[1] * factor, now[2] * factor, now[3] * factor), forward, t - base, width)
+        if not is_sure and state == 0 and is_thin(chains, t, forward, span, marks, mark):
             state = 1
     return state
 
@@ -132,9 +137,11 @@ def few_backward(
     """What `state_chains` passes backward."""
     width, number = len(chains.initial), 0
     has_one, has_pairs, is_apart = len(chains.matrix_of) == 0, len(messages.outer) > 0, len(messages.places) > 0
+    told = messages.sums if is_apart else forward
     onward = beliefs = message = read_four(messages.backward, 0, width)
-    for t in range(span[1] - 1, span[0] - 1, -1):
-        here, is_last = t - span[0], is_end and t == span[1] - 1
+    first, last, base = span
+    for t in range(last - 1, first - 1, -1):
+        here, is_last = t - base, is_end and t == last - 1
         if not is_last:
             number = 0 if has_one else chains.matrix_of[t + 1]
             weights = read_four(chains.weights, chains.row_of[t + 1], width)
@@ -145,9 +152,6 @@ def few_backward(
         if has_pairs and not is_last:
             _add_pairs(onward, factor, forward, here, messages.outer, number)
         beliefs = (beliefs[0] * factor, beliefs[1] * factor, beliefs[2] * factor, beliefs[3] * factor)
-        if is_apart:
-            _add(beliefs, messages.sums, messages.places[t], width)
-        else:
-            _write(beliefs, forward, here, width)
+        _tell(beliefs, told, messages.places[t] if is_apart else here, is_apart, width)
     _write(message, messages.backward, 0, width)
     _write(beliefs, messages.beliefs, 0, width)

@@ -83,8 +83,8 @@ def new_room(system: KalmanSystem) -> Room:
 @kernel
 def predict(system: KalmanSystem, step: int, belief: Belief, rank: int, space: Space) -> None:
     """Uncertainty of the step before becomes that of a step, before its observation."""
-    transition = system.transition[step if len(system.transition) > 1 else 0]
-    number = step if len(system.transition_noise) > 1 else 0
+    transition = system.transition[min(step, len(system.transition) - 1)]
+    number = min(step, len(system.transition_noise) - 1)
     for k in range(rank):
         copy_vector(belief.diffuse[k], space.vector)
         transform(transition, space.vector, belief.diffuse[k])
@@ -105,7 +105,7 @@ def predict(system: KalmanSystem, step: int, belief: Belief, rank: int, space: S
 def predict_mean(system: KalmanSystem, step: int, offsets: Floats, t: int, belief: Belief, space: Space) -> None:
     """The mean of a step before its observation."""
     copy_vector(belief.mean, space.vector)
-    transform(system.transition[step if len(system.transition) > 1 else 0], space.vector, belief.mean)
+    transform(system.transition[min(step, len(system.transition) - 1)], space.vector, belief.mean)
     if len(offsets):
         add_scaled(belief.mean, offsets[t], 1.0)
 
@@ -269,7 +269,7 @@ def filter_sequences(
     which sequences are left to `mirror_sequences`. Unless `is_kept`, only log-densities are.
     """
     belief, view, latest, space = room.belief, room.seen, room.latest, room.space
-    is_constant = len(system.transition) * len(system.transition_noise) == 1
+    num_moves = max(len(system.transition), len(system.transition_noise))
     for sequence in range(len(starts) - 1):
         first, last = starts[sequence], starts[sequence + 1]
         t, rank, known = last if mirrors[sequence] else first, len(system.diffuse), math.nan
@@ -280,10 +280,10 @@ def filter_sequences(
                 predict_mean(system, step, offsets, t, belief, space)
                 predict(system, step, belief, rank, space)
             num_seen, has_changed = look(system, step, values[t], view, step == 0)
-            may_repeat = step > 0 and is_constant and not has_changed and not math.isnan(known)
+            may_repeat = step > 0 and step + 1 >= num_moves and not has_changed and not math.isnan(known)
             if may_repeat and not differ(belief.covariance, latest.predicted, 2.0 * EPSILON * (len(belief.mean) + 2)):
                 span = (t, last)
-                t = _repeat(system.transition[0], values, offsets, span, view, known, latest, belief, is_kept, steps)
+                t = _repeat(system.transition[-1], values, offsets, span, view, known, latest, belief, is_kept, steps)
                 copy_matrix(latest.covariance, belief.covariance)
                 copy_matrix(latest.root, belief.root)
                 continue
@@ -325,10 +325,10 @@ def mirror_sequences(
 
 
 @kernel
-def walk(transition: Floats, starts: Ints, states: Floats) -> None:
-    """Add to each state, but the first of a sequence, what the transition makes of the one before it."""
+def walk(transitions: Floats, starts: Ints, states: Floats) -> None:
+    """Add to each state, but the first of a sequence, what the transition of its step makes of the one before it."""
     moved = np.zeros(states.shape[1])
     for sequence in range(len(starts) - 1):
         for t in range(starts[sequence] + 1, starts[sequence + 1]):
-            transform(transition, states[t - 1], moved)
+            transform(transitions[min(t - starts[sequence], len(transitions) - 1)], states[t - 1], moved)
             add_scaled(states[t], moved, 1.0)

@@ -37,7 +37,7 @@ _PARALLEL = 1e-12
 
 
 class KalmanSystem(NamedTuple):
-    """The matrices of a system; the first four are one for each step, or one for all of them."""
+    """The matrices of a system; the first four are those of the first steps, the last that of all later ones."""
 
     transition: Floats  # [step, state, state before]
     transition_noise: Floats  # [step, state, state]
@@ -100,7 +100,7 @@ def new_space(size: int) -> Space:
 @kernel
 def look(system: KalmanSystem, step: int, row: Floats, view: View, is_new: bool) -> tuple[int, bool]:
     """How many numbers of a row are seen, and whether they are others than before; the view is made anew if so."""
-    num_seen, has_changed = 0, is_new or len(system.observation) > 1 or len(system.observation_noise) > 1
+    num_seen, has_changed = 0, is_new or step < max(len(system.observation), len(system.observation_noise))
     for i in range(len(row)):
         is_seen = not math.isnan(row[i])
         num_seen += is_seen
@@ -108,8 +108,8 @@ def look(system: KalmanSystem, step: int, row: Floats, view: View, is_new: bool)
             view.is_seen[i] = is_seen
             has_changed = True
     if has_changed:
-        rows = system.observation[step if len(system.observation) > 1 else 0]
-        make_independent(rows, system.observation_noise[step if len(system.observation_noise) > 1 else 0], view)
+        rows = system.observation[min(step, len(system.observation) - 1)]
+        make_independent(rows, system.observation_noise[min(step, len(system.observation_noise) - 1)], view)
     place = 0
     for i in range(len(row)):
         if view.is_seen[i]:

@@ -244,7 +244,7 @@ def smooth_sequences(
 
     A sequence is smoothed together with those after it that have the same covariances.
     """
-    is_constant, sequence = len(transition) * len(transition_noise) == 1, 0
+    num_moves, sequence = max(len(transition), len(transition_noise)), 0
     while sequence < len(starts) - 1:
         first, last = starts[sequence], starts[sequence + 1]
         num_like = 1
@@ -256,13 +256,13 @@ def smooth_sequences(
         while t >= first:
             repeats = t + 2 < last and steps.is_steady[t + 1]
             step = t + 1 - first  # the number of the next step
-            rows, rank = transition[step if len(transition) > 1 else 0], 0
+            rows, rank = transition[min(step, len(transition) - 1)], 0
             if is_settled and repeats:
                 t = _repeat_back(rows, back.gain, offsets, t, first, num_like, length, steps, smoothed) - 1
                 continue
             if not repeats:
-                noise = transition_noise[step if len(transition_noise) > 1 else 0]
-                rank = _look_back(rows, noise, t == last - 2 or not is_constant, t, steps, back)
+                noise = transition_noise[min(step, len(transition_noise) - 1)]
+                rank = _look_back(rows, noise, t == last - 2 or step + 1 < num_moves, t, steps, back)
             for like in range(num_like):
                 _smooth_means(rows, back.gain, offsets, t + like * length, steps.means, smoothed.means)
             is_settled = True

@@ -31,108 +31,105 @@ from plausible.kernels.vectors import log_sum
 LEAST_LOG = -667.0
 
 
-# --- one step: arrays go with the places in them, as making a view of each row would take longer than the work. Four
-# states before are taken at a time, so that a row is read and written a quarter as often. `width` is the number of
-# states. Chains of few states have steps of their own. ---
+# --- one step: vectors, and arrays with the places in them, as making a view of each row would take longer than the
+# work. Whole arrays are handed to inlined steps outside of branches only: within, machine code counts who holds them,
+# which takes longer, too. Four states before are taken at a time, so that a vector is read and written a quarter as
+# often. `width` is the number of states. Chains of few states have steps of their own. ---
 
 
 @inlined_kernel
-def _come(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int, width: int) -> None:
+def _come(before: Floats, matrices: Floats, number: int, came: Floats, width: int) -> None:
     """Σ_i before[i] matrix[i, j]."""
     whole = width // 4 * 4
     for j in range(width):
-        rows[t, j] = 0.0
+        came[j] = 0.0
     for i in range(0, whole, 4):
-        a, b, c, d = before[earlier, i], before[earlier, i + 1], before[earlier, i + 2], before[earlier, i + 3]
+        a, b, c, d = before[i], before[i + 1], before[i + 2], before[i + 3]
         for j in range(width):
             some = a * matrices[number, i, j] + b * matrices[number, i + 1, j]
-            rows[t, j] += some + (c * matrices[number, i + 2, j] + d * matrices[number, i + 3, j])
+            came[j] += some + (c * matrices[number, i + 2, j] + d * matrices[number, i + 3, j])
     for i in range(whole, width):
-        share = before[earlier, i]
+        share = before[i]
         for j in range(width):
-            rows[t, j] += share * matrices[number, i, j]
+            came[j] += share * matrices[number, i, j]
 
 
 @twin_of(_come)
-def _come_at_once(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int, _: int) -> None:
-    np.dot(before[earlier], matrices[number], out=rows[t])
+def _come_at_once(before: Floats, matrices: Floats, number: int, came: Floats, _width: int) -> None:
+    np.dot(before, matrices[number], out=came)
 
 
 @inlined_kernel
-def _total(rows: Floats, t: int, width: int) -> float:
+def _total(vector: Floats, width: int) -> float:
     """Added in fours: one after the other, each sum would wait for the one before."""
     total, whole = 0.0, width // 4 * 4
     for j in range(0, whole, 4):
-        total += (rows[t, j] + rows[t, j + 1]) + (rows[t, j + 2] + rows[t, j + 3])
+        total += (vector[j] + vector[j + 1]) + (vector[j + 2] + vector[j + 3])
     for j in range(whole, width):
-        total += rows[t, j]
+        total += vector[j]
     return total
 
 
 @twin_of(_total)
-def _total_at_once(rows: Floats, t: int, _width: int) -> float:
-    return float(rows[t].sum())
+def _total_at_once(vector: Floats, _width: int) -> float:
+    return float(vector.sum())
 
 
 @inlined_kernel
-def _weigh(rows: Floats, t: int, weights: Floats, place: int, width: int) -> float:
-    """Multiply by the weights and divide by the sum, which is told."""
+def _weigh(came: Floats, weights: Floats, place: int, now: Floats, rows: Floats, t: int, width: int) -> float:
+    """Multiply by the weights and divide by the sum, which is told; the answer goes to a row, too."""
     for j in range(width):
-        rows[t, j] *= weights[place, j]
-    size = _total(rows, t, width)
+        now[j] = came[j] * weights[place, j]
+    size = _total(now, width)
     factor = 1.0 / size if size > 0.0 else 0.0
     for j in range(width):
-        rows[t, j] *= factor
+        now[j] *= factor
+        rows[t, j] = now[j]
     return size
 
 
 @twin_of(_weigh)
-def _weigh_at_once(rows: Floats, t: int, weights: Floats, place: int, _width: int) -> float:
-    row = rows[t]
-    row *= weights[place]
-    size = float(row.sum())
-    row *= 1.0 / size if size > 0.0 else 0.0
+def _weigh_at_once(came: Floats, weights: Floats, place: int, now: Floats, rows: Floats, t: int, _width: int) -> float:
+    np.multiply(came, weights[place], out=now)
+    size = float(now.sum())
+    now *= 1.0 / size if size > 0.0 else 0.0
+    rows[t] = now
     return size
 
 
 @inlined_kernel
 def _meet(forward: Floats, t: int, backward: Floats, beliefs: Floats, width: int) -> float:
-    """The product of both messages, and one over its sum, which is nearly one."""
+    """The product of both messages, divided by its sum; one over that, which is nearly one, is told."""
     for j in range(width):
-        beliefs[0, j] = forward[t, j] * backward[j]
-    return 1.0 / _total(beliefs, 0, width)
+        beliefs[j] = forward[t, j] * backward[j]
+    factor = 1.0 / _total(beliefs, width)
+    for j in range(width):
+        beliefs[j] *= factor
+    return factor
 
 
 @twin_of(_meet)
 def _meet_at_once(forward: Floats, t: int, backward: Floats, beliefs: Floats, _width: int) -> float:
-    np.multiply(forward[t], backward, out=beliefs[0])
-    return 1.0 / float(beliefs.sum())
+    np.multiply(forward[t], backward, out=beliefs)
+    factor = 1.0 / float(beliefs.sum())
+    beliefs *= factor
+    return factor
 
 
 @inlined_kernel
-def _add_beliefs(beliefs: Floats, factor: float, sums: Floats, place: int, width: int) -> None:
-    for j in range(width):
-        beliefs[0, j] *= factor
-        sums[place, j] += beliefs[0, j]
+def _tell(rows: Floats, t: int, beliefs: Floats, is_sum: bool, width: int) -> None:
+    """Write beliefs to a row, or add them to it."""
+    if is_sum:
+        for j in range(width):
+            rows[t, j] += beliefs[j]
+    else:
+        for j in range(width):
+            rows[t, j] = beliefs[j]
 
 
-@twin_of(_add_beliefs)
-def _add_beliefs_at_once(beliefs: Floats, factor: float, sums: Floats, place: int, _width: int) -> None:
-    beliefs *= factor
-    sums[place] += beliefs[0]
-
-
-@inlined_kernel
-def _put_beliefs(beliefs: Floats, factor: float, rows: Floats, t: int, width: int) -> None:
-    for j in range(width):
-        beliefs[0, j] *= factor
-        rows[t, j] = beliefs[0, j]
-
-
-@twin_of(_put_beliefs)
-def _put_beliefs_at_once(beliefs: Floats, factor: float, rows: Floats, t: int, _width: int) -> None:
-    beliefs *= factor
-    rows[t] = beliefs[0]
+@twin_of(_tell)
+def _tell_at_once(rows: Floats, t: int, beliefs: Floats, is_sum: bool, _width: int) -> None:
+    rows[t] = rows[t] + beliefs if is_sum else beliefs
 
 
 @inlined_kernel
@@ -145,28 +142,6 @@ def _onward(weights: Floats, place: int, backward: Floats, size: float, onward: 
 @twin_of(_onward)
 def _onward_at_once(weights: Floats, place: int, backward: Floats, size: float, onward: Floats, _width: int) -> None:
     np.multiply(weights[place] * (1.0 / size), backward, out=onward)
-
-
-@inlined_kernel
-def _go_back(onward: Floats, flipped: Floats, number: int, backward: Floats, width: int) -> None:
-    """The message to the left."""
-    whole = width // 4 * 4
-    for i in range(width):
-        backward[i] = 0.0
-    for j in range(0, whole, 4):
-        a, b, c, d = onward[j], onward[j + 1], onward[j + 2], onward[j + 3]
-        for i in range(width):
-            some = a * flipped[number, j, i] + b * flipped[number, j + 1, i]
-            backward[i] += some + (c * flipped[number, j + 2, i] + d * flipped[number, j + 3, i])
-    for j in range(whole, width):
-        share = onward[j]
-        for i in range(width):
-            backward[i] += share * flipped[number, j, i]
-
-
-@twin_of(_go_back)
-def _go_back_at_once(onward: Floats, flipped: Floats, number: int, backward: Floats, _width: int) -> None:
-    np.dot(onward, flipped[number], out=backward)
 
 
 @inlined_kernel
@@ -230,21 +205,20 @@ def _least_positive(numbers: Floats) -> float:
 def _forward(
     chains: StateChains, span: Span, is_sure: bool, marks: Floats, mark: int, sizes: Floats, forward: Floats
 ) -> int:
-    first, last = span
+    first, last, base = span
     state, has_one, width = 0, len(chains.matrix_of) == 0, len(chains.initial)
+    now, came = np.empty(width), chains.initial.copy()
+    if mark >= 0:
+        now[:] = marks[mark]
     for t in range(first, last):
-        number, row, here = 0 if has_one else chains.matrix_of[t], chains.row_of[t], t - first
-        if here:
-            _come(forward, here - 1, chains.transitions, number, forward, here, width)
-        elif mark >= 0:
-            _come(marks, mark, chains.transitions, number, forward, 0, width)
-        else:
-            forward[0] = chains.initial
-        sizes[t] = _weigh(forward, here, chains.weights, row, width)
+        number, row = 0 if has_one else chains.matrix_of[t], chains.row_of[t]
+        if t > first or mark >= 0:
+            _come(now, chains.transitions, number, came, width)
+        sizes[t] = _weigh(came, chains.weights, row, now, forward, t - base, width)
         if not sizes[t] > UNLIKELY:
             state = 2
             break
-        if not is_sure and state == 0 and is_thin(chains, t, forward, here, marks, mark):
+        if not is_sure and state == 0 and is_thin(chains, t, forward, span, marks, mark):
             state = 1
     return state
 
@@ -253,8 +227,7 @@ def _forward(
 def _pass_forward(
     chains: StateChains,
     few: FewStates,
-    first: int,
-    last: int,
+    span: Span,
     is_sure: bool,
     marks: Floats,
     mark: int,
@@ -268,8 +241,10 @@ def _pass_forward(
     number has become thin, 2 where a step is too unlikely.
     """
     if len(chains.initial) <= FEW:
-        return few_forward(chains, few, (first, last), is_sure, marks, mark, sizes, forward)
-    return _forward(chains, (first, last), is_sure, marks, mark, sizes, forward)
+        state = few_forward(chains, few, span, is_sure, marks, mark, sizes, forward)
+    else:
+        state = _forward(chains, span, is_sure, marks, mark, sizes, forward)
+    return state
 
 
 @kernel(steps=lambda chains, first, last, *_: (chains.starts[last] - chains.starts[first]) * chains.initial.size)
@@ -283,7 +258,10 @@ def filter_states(chains: StateChains, first: int, last: int, beliefs: Floats, s
     few, nothing = few_states(chains.initial, chains.transitions, 0.0), np.empty((1, len(chains.initial)))
     for sequence in range(first, last):
         begin, end = chains.starts[sequence], chains.starts[sequence + 1]
-        state = _pass_forward(chains, few, begin, end, is_sure, nothing, -1, sizes, beliefs[begin:end])
+        if len(chains.initial) <= FEW:  # not by _pass_forward: inlined twice, arrays are counted at each sequence
+            state = few_forward(chains, few, (begin, end, 0), is_sure, nothing, -1, sizes, beliefs)
+        else:
+            state = _forward(chains, (begin, end, 0), is_sure, nothing, -1, sizes, beliefs)
         is_risky[sequence] = state > 0 or is_rough
 
 
@@ -295,7 +273,7 @@ def _may_grow(chains: StateChains, begin: int, end: int, flipped: Floats, sizes:
     for t in range(end - 1, begin, -1):
         _onward(chains.weights, chains.row_of[t], backward, sizes[t], onward, num_states)
         number = chains.matrix_of[t] if len(chains.matrix_of) else 0
-        _go_back(onward, flipped, number, backward, num_states)
+        _come(onward, flipped, number, backward, num_states)
         if not backward.max() < LARGEST_GROWTH:
             return True
     return False
@@ -305,31 +283,28 @@ def _may_grow(chains: StateChains, begin: int, end: int, flipped: Floats, sizes:
 def _backward(
     chains: StateChains, span: Span, is_end: bool, flipped: Floats, forward: Floats, messages: Messages
 ) -> None:
-    first, last = span
+    first, last, base = span
     width = len(chains.initial)
-    backward, onward, beliefs = messages.backward[0], messages.onward, messages.beliefs
+    backward, onward, beliefs = messages.backward[0], messages.onward, messages.beliefs[0]
     has_pairs, is_apart = len(messages.outer) > 0, len(messages.places) > 0
+    told = messages.sums if is_apart else forward
     for t in range(last - 1, first - 1, -1):
         is_last, number = is_end and t == last - 1, 0
         if not is_last:
             number = chains.matrix_of[t + 1] if len(chains.matrix_of) else 0
             _onward(chains.weights, chains.row_of[t + 1], backward, messages.sizes[t + 1], onward, width)
-            _go_back(onward, flipped, number, backward, width)
-        factor = _meet(forward, t - first, backward, beliefs, width)
+            _come(onward, flipped, number, backward, width)
+        factor = _meet(forward, t - base, backward, beliefs, width)
         if has_pairs and not is_last:
-            _add_pairs(onward, factor, forward, t - first, messages.outer, number, width)
-        if is_apart:
-            _add_beliefs(beliefs, factor, messages.sums, messages.places[t], width)
-        else:
-            _put_beliefs(beliefs, factor, forward, t - first, width)
+            _add_pairs(onward, factor, forward, t - base, messages.outer, number, width)
+        _tell(told, messages.places[t] if is_apart else t - base, beliefs, is_apart, width)
 
 
 @inlined_kernel
 def _pass_backward(
     chains: StateChains,
     few: FewStates,
-    first: int,
-    last: int,
+    span: Span,
     is_end: bool,
     flipped: Floats,
     forward: Floats,
@@ -337,9 +312,9 @@ def _pass_backward(
 ) -> None:
     """Beliefs of steps from the last down to the first given all observations; `is_end`: nothing comes after these."""
     if len(chains.initial) <= FEW:
-        few_backward(chains, few, (first, last), is_end, forward, messages)
+        few_backward(chains, few, span, is_end, forward, messages)
     else:
-        _backward(chains, (first, last), is_end, flipped, forward, messages)
+        _backward(chains, span, is_end, flipped, forward, messages)
 
 
 @kernel(steps=lambda chains, first, last, *_: 4 * (chains.starts[last] - chains.starts[first]) * chains.initial.size)
@@ -371,36 +346,33 @@ def sum_states(
     for number in range(len(flipped)):
         flipped[number] = chains.transitions[number].T
     is_apart = len(places) > 0
-    forward = np.empty((min(block, longest) if is_apart else 0, num_states))
+    rows = np.empty((min(block, longest), num_states)) if is_apart else sums
     marks, few = np.empty((longest // block + 1, num_states)), few_states(chains.initial, chains.transitions, 0.0)
     backward, onward, beliefs = np.empty((1, num_states)), np.empty(num_states), np.empty((1, num_states))
     messages = Messages(sizes, backward, onward, beliefs, sums, places, outer)
     for sequence in range(first, last):
         begin, end = chains.starts[sequence], chains.starts[sequence + 1]
         state, mark = int(is_rough), -1
-        rows = forward if is_apart else sums[begin:end]
         for start in range(begin, end, block):
             stop = min(start + block, end)
-            state = max(state, _pass_forward(chains, few, start, stop, is_sure, marks, mark, sizes, rows))
-            if state == 2:
-                break
+            span = (start, stop, start if is_apart else 0)
+            state = max(state, _pass_forward(chains, few, span, is_sure, marks, mark, sizes, rows))
             mark += 1
             if stop < end:
-                marks[mark] = rows[stop - start - 1]
+                marks[mark] = rows[stop - 1 - span[2]]
         is_risky[sequence] = state == 2 or (state == 1 and _may_grow(chains, begin, end, flipped, sizes))
-        if is_risky[sequence]:
-            continue
-        for state in range(num_states):
-            backward[0, state] = 1.0
-        num_blocks = (end - begin + block - 1) // block
+        for place in range(num_states):
+            backward[0, place] = 1.0
+        num_blocks = 0 if is_risky[sequence] else (end - begin + block - 1) // block
         for number in range(num_blocks - 1, -1, -1):
             start = begin + number * block
             stop = min(start + block, end)
+            span = (start, stop, start if is_apart else 0)
             if number < num_blocks - 1:
-                _pass_forward(chains, few, start, stop, True, marks, number - 1, sizes, rows)
-            _pass_backward(chains, few, start, stop, stop == end, flipped, rows, messages)
-        for state in range(num_states if begin < end else 0):
-            firsts[state] += beliefs[0, state]
+                _pass_forward(chains, few, span, True, marks, number - 1, sizes, rows)
+            _pass_backward(chains, few, span, stop == end, flipped, rows, messages)
+        for place in range(num_states if num_blocks else 0):
+            firsts[place] += beliefs[0, place]
     for number in range(len(outer)):
         pairs[number] += outer[number].T * chains.transitions[number]
 

@@ -13,47 +13,68 @@ from plausible.kernels.state_records import StateChains
 #: Logarithms of best paths are brought back to zero after so many steps.
 _LIFTED = 16
 
-# --- best paths; arrays, places and widths as in sums over paths ---
+# --- best paths; vectors, arrays, places and widths as in sums over paths ---
 
 
 @inlined_kernel
-def _come_best(before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int, width: int) -> None:
+def _come_best(before: Floats, matrices: Floats, number: int, came: Floats, width: int) -> None:
     """max_i before[i] + matrix[i, j]."""
     whole = width // 4 * 4
     for j in range(width):
-        rows[t, j] = -math.inf
+        came[j] = -math.inf
     for i in range(0, whole, 4):
-        a, b, c, d = before[earlier, i], before[earlier, i + 1], before[earlier, i + 2], before[earlier, i + 3]
+        a, b, c, d = before[i], before[i + 1], before[i + 2], before[i + 3]
         for j in range(width):
             first, second = a + matrices[number, i, j], b + matrices[number, i + 1, j]
             third, fourth = c + matrices[number, i + 2, j], d + matrices[number, i + 3, j]
             first = first if first > second else second
             third = third if third > fourth else fourth
             first = first if first > third else third
-            rows[t, j] = first if first > rows[t, j] else rows[t, j]
+            came[j] = first if first > came[j] else came[j]
     for i in range(whole, width):
-        share = before[earlier, i]
+        share = before[i]
         for j in range(width):
             value = share + matrices[number, i, j]
-            rows[t, j] = value if value > rows[t, j] else rows[t, j]
+            came[j] = value if value > came[j] else came[j]
 
 
 @twin_of(_come_best)
-def _come_best_at_once(
-    before: Floats, earlier: int, matrices: Floats, number: int, rows: Floats, t: int, _width: int
-) -> None:
-    np.max(before[earlier][:, None] + matrices[number], axis=0, out=rows[t])
+def _come_best_at_once(before: Floats, matrices: Floats, number: int, came: Floats, _width: int) -> None:
+    np.max(before[:, None] + matrices[number], axis=0, out=came)
 
 
 @inlined_kernel
-def _add_logs(rows: Floats, t: int, logs: Floats, place: int, width: int) -> None:
+def _add_logs(came: Floats, logs: Floats, place: int, now: Floats, rows: Floats, t: int, width: int) -> None:
+    """The sum of both, which goes to a row, too."""
     for j in range(width):
-        rows[t, j] += logs[place, j]
+        now[j] = came[j] + logs[place, j]
+        rows[t, j] = now[j]
 
 
 @twin_of(_add_logs)
-def _add_logs_at_once(rows: Floats, t: int, logs: Floats, place: int, _width: int) -> None:
-    rows[t] += logs[place]
+def _add_logs_at_once(came: Floats, logs: Floats, place: int, now: Floats, rows: Floats, t: int, _width: int) -> None:
+    np.add(came, logs[place], out=now)
+    rows[t] = now
+
+
+@inlined_kernel
+def _lift(now: Floats, rows: Floats, t: int, width: int) -> float:
+    """Take the greatest number, which is told, off all of them, in a row, too."""
+    top: float = now[0]
+    for j in range(1, width):
+        top = now[j] if now[j] > top else top
+    for j in range(width):
+        now[j] -= top
+        rows[t, j] = now[j]
+    return top
+
+
+@twin_of(_lift)
+def _lift_at_once(now: Floats, rows: Floats, t: int, _width: int) -> float:
+    top = float(now.max())
+    now -= top
+    rows[t] = now
+    return top
 
 
 @inlined_kernel
@@ -101,22 +122,19 @@ def _pass_best(chains: StateChains, first: int, last: int, marks: Floats, mark: 
     """The greatest weight of a path to each state of each step, less what lifts took off, which is told."""
     width = len(chains.initial)
     offset, has_one = 0.0, len(chains.matrix_of) == 0
+    now, came = np.empty(width), chains.initial.copy()
+    if mark >= 0:
+        now[:] = marks[mark]
     for t in range(first, last):
         number, here = 0 if has_one else chains.matrix_of[t], t - first
-        if here:
-            _come_best(reached, here - 1, chains.transitions, number, reached, here, width)
-        elif mark >= 0:
-            _come_best(marks, mark, chains.transitions, number, reached, 0, width)
-        else:
-            reached[0] = chains.initial
-        _add_logs(reached, here, chains.weights, chains.row_of[t], width)
+        if here or mark >= 0:
+            _come_best(now, chains.transitions, number, came, width)
+        _add_logs(came, chains.weights, chains.row_of[t], now, reached, here, width)
         if _is_lifted(here, last - first):
-            top: float = reached[here].max()
-            if top == -math.inf:
-                offset = top
-                break
-            reached[here] -= top
+            top = _lift(now, reached, here, width)
             offset += top
+            if top == -math.inf:
+                break
     return offset
 
 

@@ -13,8 +13,8 @@ SURE, UNLIKELY = 1e-100, 1e-150
 THIN, LARGEST_GROWTH = 1e-150, 1e100
 
 
-#: The first of some steps, and the one after the last of them.
-Span = tuple[int, int]
+#: The first of some steps, the one after the last of them, and the step whose row is the first of an array.
+Span = tuple[int, int, int]
 
 
 class StateChains(NamedTuple):
@@ -41,13 +41,14 @@ class Messages(NamedTuple):
 
 
 @kernel
-def is_thin(chains: StateChains, t: int, forward: Floats, here: int, marks: Floats, mark: int) -> bool:
+def is_thin(chains: StateChains, t: int, forward: Floats, span: Span, marks: Floats, mark: int) -> bool:
     """Whether a belief of a step is so small that it, or what comes of it, may vanish.
 
-    `forward[here]` are the beliefs; those of the step before lie in front, or are `marks[mark]`.
+    Beliefs are in `forward`, but for those of the step before the first, which are `marks[mark]`.
     """
-    row, before = forward[here], forward[here - 1] if here else marks[max(mark, 0)]
-    weights, is_first = chains.weights[chains.row_of[t]], here == 0 and mark < 0
+    first, _, base = span
+    row, before = forward[t - base], forward[t - base - 1] if t > first else marks[max(mark, 0)]
+    weights, is_first = chains.weights[chains.row_of[t]], t == first and mark < 0
     matrix = chains.transitions[chains.matrix_of[t] if len(chains.matrix_of) else 0]
     for j in range(len(row)):
         if 0.0 < row[j] < THIN:

@@ -15,19 +15,19 @@ from plausible.models import ParticleFilter
 SEEDS = range(8)
 
 
-def random_network(rng, has_input):
+def random_network(rng, has_input, order=1):
     """One to three numbers that hang on each other, on themselves before, and on an input of now or before."""
     names = [f"v{i}" for i in range(int(rng.integers(1, 4)))]
 
-    def cpd(place, *, is_later):
+    def cpd(place, num_before):
         slopes = {name: rng.normal() for name in names[:place] if rng.random() < 0.6}
-        if is_later:
-            slopes |= {f"{name}[-1]": 0.5 * rng.normal() for name in names if rng.random() < 0.6}
-            slopes |= {"u[-1]": rng.normal()} if has_input else {}
+        for lag in range(1, num_before + 1):
+            slopes |= {f"{name}[-{lag}]": 0.5 * rng.normal() for name in names if rng.random() < 0.6}
+            slopes |= {f"u[-{lag}]": rng.normal()} if has_input else {}
         slopes |= {"u": rng.normal()} if has_input else {}
         return LinearGaussianCPD(names[place], rng.normal(), slopes, float(rng.random() + 0.1))
 
-    first, later = ([cpd(place, is_later=is_later) for place in range(len(names))] for is_later in (False, True))
+    *first, later = ([cpd(place, num_before) for place in range(len(names))] for num_before in range(order + 1))
     return DynamicBayesianNetwork(first, later, inputs=[pb.Variable("u")] if has_input else [])
 
 
@@ -43,12 +43,13 @@ class JointOracle:
         gains, constant = np.zeros((len(places), len(places))), np.zeros(len(places))
         noise = np.zeros(len(places))
         for t in range(length):
-            cpds = model.initial[0] if t == 0 else model.transition
+            cpds = model.initial[t] if t < len(model.initial) else model.transition
             for name in names:
                 here = places[f"{name}[{t}]"]
                 constant[here], noise[here] = cpds[name].intercept, cpds[name].variance
                 for text, slope in zip(cpds[name].parent_names, cpds[name].coefficients, strict=True):
-                    key = f"{text[:-4]}[{t - 1}]" if text.endswith("[-1]") else f"{text}[{t}]"
+                    name_before, _, lag = text.partition("[-")
+                    key = f"{name_before}[{t - int(lag.rstrip(']') or 0)}]"
                     if key in known:
                         constant[here] += slope * known[key]
                     else:
@@ -92,10 +93,11 @@ def cells(rows):
 
 @pytest.mark.parametrize("has_input", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_beliefs_and_likelihoods_are_conditioning(seed, has_input):
-    """Smoothed, filtered, and the likelihood of each step; numbers that are seen are known exactly."""
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_beliefs_and_likelihoods_are_conditioning(seed, has_input, order):
+    """Smoothed, filtered, and the likelihood of each step, however far slices look back; what is seen is known."""
     rng = np.random.default_rng(seed)
-    model = random_network(rng, has_input)
+    model = random_network(rng, has_input, order)
     rows, inputs = random_rows(rng, model, 5)
     oracle = JointOracle(model, 5, inputs)
     smoothed, filtered, steps = model.smooth(rows), model.filter(rows), model.step_log_likelihoods(rows)
@@ -163,6 +165,63 @@ def test_linear_systems_and_their_networks_answer_alike(seed):
     for name in (name for name in model.variables if name != "v0"):
         means = back.smooth(rows).to_frame()[name]["mean"]
         np.testing.assert_allclose(model.smooth(rows)[name]["mean"], means, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_most_probable_numbers_are_those_of_the_unrolled_network(seed, order):
+    """The means given all rows, with the joint density of all numbers; several sequences, whose steps are mixed."""
+    rng = np.random.default_rng(200 + seed)
+    model = random_network(rng, has_input=False, order=order)
+    parts = [random_rows(rng, model, length)[0].assign(who=length, t=range(length)) for length in (4, 6)]
+    rows = pd.concat(parts).sample(frac=1.0, random_state=seed)
+    best = model.mpe(rows, sequence="who", time="t")
+    total = 0.0
+    for part in parts:
+        expected = model.unroll(len(part)).mpe(cells(part.drop(columns=["who", "t"])))
+        total += expected.log_probability
+        own = best.states[(rows["who"] == len(part)).to_numpy()].sort_index()
+        for name in model.variables:
+            np.testing.assert_allclose(own[name], [expected[f"{name}[{t}]"] for t in range(len(part))], atol=1e-9)
+    assert best.log_probability == pytest.approx(total, abs=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_drawn_numbers_have_the_moments_of_the_unrolled_network(order):
+    """Means and covariances, those of different steps too, of many paths; numbers that are seen are as they were."""
+    rng = np.random.default_rng(order)
+    model = random_network(rng, has_input=False, order=order)
+    rows, _ = random_rows(rng, model, 4)
+    drawn, count = model.sample_posterior(rows, 5_000, seed=0), 5_000
+    names = [f"{name}[{t}]" for name in model.variables for t in range(4)]
+    paths = np.stack([drawn.values[name][:, t] for name in model.variables for t in range(4)])
+    moments = model.unroll(4).moments([name for name in names if name not in cells(rows)], cells(rows))
+    hidden = [place for place, name in enumerate(names) if name not in cells(rows)]
+    error = np.sqrt(moments.covariance.diagonal() / count)
+    assert (np.abs(paths[hidden].mean(axis=1) - moments.mean) < 5 * error).all()
+    scale = np.sqrt(np.outer(moments.covariance.diagonal(), moments.covariance.diagonal()))
+    assert (np.abs(np.cov(paths[hidden]) - moments.covariance) < 8 * scale / np.sqrt(count)).all()
+    for name, value in cells(rows).items():
+        np.testing.assert_allclose(paths[names.index(name)], value, atol=1e-9)
+    again = model.sample_posterior(rows, 2, seed=3)
+    assert again[1].equals(model.sample_posterior(rows, 2, seed=3)[1])
+
+
+def test_long_sequences_that_look_back_two_steps_settle():
+    """Where covariances have settled, answers are those of the network with copies in place of lags."""
+
+    def later(name, slopes, variance):
+        return LinearGaussianCPD(name, 0.1, slopes, variance)
+
+    seen = LinearGaussianCPD("y", 0.0, {"x": 1.0}, 0.5)
+    first = [[later("x", {}, 2.0), seen], [later("x", {"x[-1]": 0.7}, 1.5), seen]]
+    model = DynamicBayesianNetwork(first, [later("x", {"x[-1]": 0.5, "x[-2]": 0.3}, 0.4), seen])
+    rows = model.sample(60, seed=0)[["y"]]
+    rows.loc[[7, 30], "y"] = np.nan
+    expected, log = JointOracle(model, 60).given(cells(rows))
+    found = model.smooth(rows)["x"]
+    np.testing.assert_allclose(found, [expected[f"x[{t}]"] for t in range(60)], atol=1e-10)
+    assert model.log_likelihood(rows) == pytest.approx(log, abs=1e-9)
 
 
 def test_what_is_no_linear_system_is_refused_with_a_way_out():

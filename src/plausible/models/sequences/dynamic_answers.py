@@ -17,12 +17,14 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.budget import Budget
 from plausible.models.sequences.dynamic_beliefs import NUMBER_COLUMNS, DynamicBeliefs
 from plausible.models.sequences.dynamic_online import DynamicFilter
+from plausible.models.sequences.gaussian_slices import gaussian_slices
 from plausible.models.sequences.joint_chains import JointChains
 from plausible.models.sequences.kalman_answers import FORECAST_COLUMNS
 from plausible.models.sequences.observations import SliceEngine, StepBeliefs, StepEvidence
 from plausible.models.sequences.sequence_model import refuse_impossible
 from plausible.models.sequences.slice_passes import SlicePasses
 from plausible.models.sequences.slice_sampling import draw_rows
+from plausible.models.sequences.state_estimates import in_rows_order
 from plausible.models.sequences.step_joints import ChainJoints
 from plausible.models.sequences.steps_ahead import NumberAhead, inputs_ahead
 from plausible.models.sequences.template import Lagged, Template, lagged
@@ -268,6 +270,8 @@ class DynamicAnswers(DynamicBeliefs):
     ) -> Trajectory:
         """Find the most probable states of all discrete variables at all steps together.
 
+        Of a network that is linear Gaussian throughout, the most probable numbers: the means of `smooth`.
+
         >>> from plausible.cpds import TableCPD
         >>> from plausible.models import DynamicBayesianNetwork
         >>> walk = DynamicBayesianNetwork(
@@ -277,6 +281,10 @@ class DynamicAnswers(DynamicBeliefs):
         [0, 0, 0, 1]
         """
         evidence = self._evidence(rows, sequence, time, gaps, do)
+        if (slices := gaussian_slices(evidence)) is not None:
+            refuse_impossible(evidence.sequences, slices.log_likelihoods(evidence.sequences))
+            numbers, log_density = slices.best(evidence.sequences)
+            return Trajectory(evidence.sequences.frame(numbers, slices.names), log_density)
         if budget is None and (joint := JointChains.of(evidence)) is not None:
             logs, states = joint.best()
             if np.isneginf(logs).any():
@@ -333,9 +341,17 @@ class DynamicAnswers(DynamicBeliefs):
         do: Mapping[str, State] | None = None,
         budget: Budget | None = None,
     ) -> DrawnPaths:
-        """Draw trajectories of all discrete variables from what the observations leave."""
+        """Draw trajectories of all discrete variables from what the observations leave.
+
+        Of a network that is linear Gaussian throughout, of its numbers.
+        """
         check_count("num_paths", num_paths, 1)
         evidence = self._evidence(rows, sequence, time, gaps, do)
+        if (slices := gaussian_slices(evidence)) is not None:
+            refuse_impossible(evidence.sequences, slices.log_likelihoods(evidence.sequences))
+            numbers = slices.drawn(evidence.sequences, num_paths, generator_of(seed))
+            (numbers,), index = in_rows_order(evidence.sequences, numbers)
+            return DrawnPaths(dict(zip(slices.names, numbers.T, strict=True)), index)
         programs = self._programs(evidence, budget)
         generators = generator_of(seed).spawn(num_paths)
         paths = [SlicePasses.run(programs, evidence, partial(SlicePasses.traced, generator=own)) for own in generators]

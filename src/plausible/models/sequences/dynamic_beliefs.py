@@ -10,7 +10,7 @@ import numpy as np
 from plausible.base.arrays import Codes, Floats
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.inference.budget import Budget, read_budget
-from plausible.models.sequences.gaussian_slices import GaussianSlices, gaussian_beliefs
+from plausible.models.sequences.gaussian_slices import gaussian_slices
 from plausible.models.sequences.interventions import intervened
 from plausible.models.sequences.joint_chains import JointChains
 from plausible.models.sequences.observations import SliceEngine, StepBeliefs, StepEvidence, read_slice_engine
@@ -39,7 +39,7 @@ class DynamicBeliefs(SequenceModel):
 
     def _step_log_likelihoods(self, sequences: Sequences) -> Floats:
         evidence = self._given(sequences, None)
-        if (slices := GaussianSlices.of(self._template)) is not None:
+        if (slices := gaussian_slices(evidence)) is not None:
             return slices.log_likelihoods(sequences)
         if (joint := JointChains.of(evidence)) is not None:
             return joint.log_likelihoods()
@@ -110,8 +110,8 @@ class DynamicBeliefs(SequenceModel):
         if engine is not None:
             chosen = read_slice_engine(engine)
             return (chosen._smooth if question == "smooth" else chosen._filter)(self, evidence, budget, level)
-        if (of_numbers := gaussian_beliefs(evidence, level, is_smoothed=question == "smooth")) is not None:
-            return of_numbers
+        if (slices := gaussian_slices(evidence)) is not None:
+            return slices.beliefs(evidence.sequences, level, is_smoothed=question == "smooth")
         if budget is None and (joint := JointChains.of(evidence)) is not None:
             logs, hidden = (joint.filtered() if question == "filter" else joint.smoothed())[:2]
             return StepBeliefs(logs, self._with_known(evidence, hidden))

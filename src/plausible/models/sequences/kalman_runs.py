@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.kernels.kalman import FilteredSteps, filter_sequences, mirror_sequences, new_room
+from plausible.kernels.kalman import FilteredSteps, filter_sequences, mirror_sequences, new_room, walk
 from plausible.kernels.kalman_beliefs import KalmanSystem
 from plausible.kernels.kalman_smoother import KnownSteps, SmoothedSteps, new_backward, smooth_sequences
+from plausible.models.sequences.system_matrices import root_of
 
 
 class ObservedNumbers(NamedTuple):
@@ -75,6 +76,46 @@ def smoothed(
     moves = system.transition, system.transition_noise, observed.offsets
     smooth_sequences(*moves, observed.starts, mirrors, back, known, answer)
     return steps, answer
+
+
+def drawn(
+    system: KalmanSystem, length: int, count: int, rng: np.random.Generator, offsets: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """States and observations of sequences of a length; without offsets, noise alone, as if all means were zero.
+
+    Diffuse parts of the start are zero.
+    """
+    size, num = len(system.mean), system.observation.shape[1]
+    noise = rng.normal(size=(count, length, size + num))
+    states = np.empty((count, length, size))
+    for step, covariance in enumerate(system.transition_noise[:length]):
+        states[:, step:] = noise[:, step:, :size] @ root_of(covariance)
+    states[:, :1] = noise[:, :1, :size] @ root_of(system.covariance)
+    flat = states.reshape(count * length, size)
+    if offsets is not None:
+        flat += offsets
+    walk(system.transition, np.arange(count + 1, dtype=np.int64) * length, flat)
+    errors = noise.reshape(count * length, size + num)[:, size:] @ root_of(system.observation_noise[0])
+    return flat, flat @ system.observation[0].T + errors
+
+
+def drawn_given(system: KalmanSystem, observed: ObservedNumbers, count: int, rng: np.random.Generator) -> Floats:
+    """Paths of states given all observations: axes (step, path, state).
+
+    A path of noise, and what the smoother says of the observations less those of the path (Durbin & Koopman 2002).
+    """
+    paths = np.empty((len(observed.values), count, len(system.mean)))
+    for number, (first, last) in enumerate(pairwise(observed.starts.tolist())):
+        part, length = observed.of_sequence(number), last - first
+        states, values = drawn(system, length, count, rng)
+        repeated = ObservedNumbers(
+            np.tile(part.values, (count, 1)) - values,
+            np.tile(part.offsets, (count, 1)),
+            np.arange(count + 1, dtype=np.int64) * length,
+        )
+        _, answer = smoothed(system, repeated, covariances=False)
+        paths[first:last] = (states + answer.means).reshape(count, length, -1).transpose(1, 0, 2)
+    return paths
 
 
 def _kept(system: KalmanSystem, num_steps: int, num_kept: int) -> FilteredSteps:

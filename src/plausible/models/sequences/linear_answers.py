@@ -12,10 +12,18 @@ from plausible.base.pictured import picture_by
 from plausible.base.remedies import Argument, Remedy
 from plausible.data.sequences import Sequences, SequencesLike
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
-from plausible.kernels.kalman import FilteredSteps, walk
+from plausible.kernels.kalman import FilteredSteps
 from plausible.kernels.kalman_beliefs import KalmanSystem
 from plausible.models.sequences import kalman_answers
-from plausible.models.sequences.kalman_runs import ObservedNumbers, filtered, impossible_once, log_densities, smoothed
+from plausible.models.sequences.kalman_runs import (
+    ObservedNumbers,
+    drawn,
+    drawn_given,
+    filtered,
+    impossible_once,
+    log_densities,
+    smoothed,
+)
 from plausible.models.sequences.sequence_model import SequenceModel, refuse_impossible
 from plausible.models.sequences.state_estimates import Innovations, StateEstimates, SteadyState, in_rows_order
 from plausible.models.sequences.steps_ahead import inputs_ahead
@@ -231,31 +239,15 @@ class LinearAnswers(SequenceModel):
                 ],
             )
         moves = np.tile(self._future_inputs(inputs, steps), (count, 1))
-        states, values = self._drawn(
-            steps, count, generator_of(seed), self.initial.mean, moves @ self.transition_input.T
-        )
+        offsets = moves @ self.transition_input.T
+        offsets[: count * steps : max(steps, 1)] = self.initial.mean
+        states, values = drawn(self._kalman(), steps, count, generator_of(seed), offsets)
         columns: dict[str, Any] = {}
         if count > 1:
             columns = {"sequence": np.repeat(np.arange(count), steps), "time": np.tile(np.arange(steps), count)}
         columns |= dict(zip(self.states, states.T, strict=True))
         columns |= dict(zip(self.observations, (values + moves @ self.observation_input.T).T, strict=True))
         return pd.DataFrame(columns | dict(zip(self.inputs, moves.T, strict=True)))
-
-    def _drawn(
-        self, steps: int, count: int, rng: np.random.Generator, mean: Floats | None, offsets: Floats | None
-    ) -> tuple[Floats, Floats]:
-        """States and observations; without a mean and offsets, noise alone. Diffuse parts of the start are zero."""
-        starts = np.arange(count + 1, dtype=np.int64) * steps
-        noise = rng.normal(size=(count * steps, len(self.states) + len(self.observations)))
-        states = noise[:, : len(self.states)] @ root_of(self.transition_noise)
-        if offsets is not None:
-            states += offsets
-        if steps:
-            states[starts[:-1]] = noise[starts[:-1], : len(self.states)] @ root_of(self.initial.covariance)
-            if mean is not None:
-                states[starts[:-1]] += mean
-        walk(self.transition.copy(), starts, states)
-        return states, states @ self.observation.T + noise[:, len(self.states) :] @ root_of(self.observation_noise)
 
     def sample_posterior(
         self,
@@ -267,26 +259,10 @@ class LinearAnswers(SequenceModel):
         time: str | None = None,
         gaps: str = "refuse",
     ) -> DrawnPaths:
-        """Paths of the states drawn given all rows.
-
-        A path of noise, and what the smoother says of the observations less those of the path (Durbin & Koopman 2002).
-        """
+        """Paths of the states drawn given all rows."""
         sequences, rng = self._read(rows, sequence, time, gaps), generator_of(seed)
         count = read_count("num_paths", num_paths, 1)
-        observed, system, size = self._observed(sequences), self._kalman(), len(self.states)
+        observed, system = self._observed(sequences), self._kalman()
         self._check(sequences, log_densities(system, observed))
-        paths = np.empty((sequences.num_steps, count, size))
-        for number in range(sequences.num_sequences):
-            part = observed.of_sequence(number)
-            length = len(part.values)
-            states, values = self._drawn(length, count, rng, None, None)
-            repeated = ObservedNumbers(
-                np.tile(part.values, (count, 1)) - values,
-                np.tile(part.offsets, (count, 1)),
-                np.arange(count + 1, dtype=np.int64) * length,
-            )
-            _, answer = smoothed(system, repeated, covariances=False)
-            drawn = (states + answer.means).reshape(count, length, size)
-            paths[observed.starts[number] : observed.starts[number + 1]] = drawn.transpose(1, 0, 2)
-        (paths,), index = in_rows_order(sequences, paths)
+        (paths,), index = in_rows_order(sequences, drawn_given(system, observed, count, rng))
         return DrawnPaths(dict(zip(self.states, paths.T, strict=True)), index)

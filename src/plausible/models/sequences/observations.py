@@ -243,7 +243,7 @@ class StepEvidence:
         name, lag = lagged(text)
         raise NotSupported(
             f"{name!r} is continuous and not observed in {self.sequences.where(int(steps[0]) - lag)}, and others "
-            "depend on it: exact answers need its value, unless all is linear Gaussian and looks back one step. "
+            "depend on it: exact answers need its value, unless all is linear Gaussian. "
             "engine=ParticleFilter() draws it, engine=Window() takes what is known of it as Gaussian."
         )
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class Trajectory(Result):
     """The states of all discrete variables at each step, and how probable they are together.
 
+    Of a network that is linear Gaussian throughout, its numbers with their log-density.
+
     `trajectory["rain"]` has those of one variable.
     """
 
