@@ -411,7 +411,7 @@ def test_a_climb_goes_nowhere_where_its_engine_has_not_settled_or_cannot_be_righ
     far = {f"X{i}=0, X{(i + 1) % 9}=1": 3.0 for i in range(8)}
     with pytest.raises(pb.errors.InvalidArgument, match=r"from the start\. The messages have not settled"):
         pb.learn.markov(pairs, rows, engine=pb.LoopyBP(max_steps=1), start=far)
-    bound = pb.learn.markov(pairs, rows, engine=pb.inference.TreeReweightedBP(max_steps=2))
+    bound = pb.learn.markov(pairs, rows, engine=pb.inference.TreeReweightedBP(schedule="sequential", max_steps=2))
     assert bound.converged
 
 
