@@ -545,3 +545,26 @@ def test_numbers_whose_squares_no_float_holds_are_impossible():
     for emission in (pb.GaussianEmission([0.0, 3.0], [1.0, 1.0]), mixed):
         model = pb.HiddenMarkovModel([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], emission)
         assert model.log_likelihood([0.0, 1e200, 3.0]) == -np.inf
+
+
+@pytest.mark.parametrize("num_states", [2, 4, 6])
+def test_a_state_that_is_never_reached_has_no_say_however_well_it_fits(num_states):
+    """Beliefs and EM's counts are those of the model without it, though it alone would explain a long stretch."""
+    reached = num_states - 1
+    transition = np.zeros((num_states, num_states))
+    transition[:reached, :reached] = np.random.default_rng(0).dirichlet(np.ones(reached), size=reached)
+    transition[reached, reached] = 1.0
+    initial = np.append(np.full(reached, 1 / reached), 0.0)
+    means = np.append(np.linspace(5.0, 6.0, reached), 0.0)
+    rows = np.append(np.zeros(600), 5.5)
+    full = pb.HiddenMarkovModel(initial, transition, pb.GaussianEmission(means, np.ones(num_states)))
+    small = pb.HiddenMarkovModel(
+        initial[:reached], transition[:reached, :reached], pb.GaussianEmission(means[:reached], np.ones(reached))
+    )
+    beliefs = full.smooth(rows).to_numpy()
+    np.testing.assert_allclose(beliefs[:, :reached], small.smooth(rows).to_numpy(), atol=1e-9)
+    assert (beliefs[:, reached] == 0).all()
+    learned = pb.learn.hmm([rows, rows[-3:]], start=full, max_steps=1).model
+    plain = pb.learn.hmm([rows, rows[-3:]], start=small, max_steps=1).model
+    np.testing.assert_allclose(learned.transition[:reached, :reached], plain.transition, atol=1e-9)
+    np.testing.assert_allclose(learned.initial[:reached], plain.initial, atol=1e-9)

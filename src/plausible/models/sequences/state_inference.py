@@ -147,6 +147,10 @@ def _summed(chains: HiddenChains, places: Codes, num_places: int, *, has_pairs: 
     is_risky = np.zeros(num_sequences, dtype=bool)
     block = block_of(chains) if is_apart else max(1, chains.num_steps)
     sum_states(program, 0, num_sequences, block, places, sizes, sums, firsts, pairs, is_risky)
+    told = sums if is_apart or not is_risky.any() else sums[np.repeat(~is_risky, np.diff(chains.starts))]
+    if not math.isfinite(told.sum() + pairs.sum()):  # what a state would explain that is never reached grew too large
+        is_risky[:] = True
+        sums, firsts, pairs = np.zeros_like(sums), np.zeros_like(firsts), np.zeros_like(pairs)
     step_logs = _logs(sizes, scales, chains.row_of, is_risky, chains.starts)
     if is_risky.any():
         some, steps = chains.some(is_risky)
