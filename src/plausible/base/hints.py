@@ -24,6 +24,7 @@ __all__ = [
     "MARKOV_HINTS",
     "NETWORK_HINTS",
     "PACKAGE_HINTS",
+    "PLATE_HINTS",
     "RELATIONAL_HINTS",
     "RESULT_HINTS",
     "SEQUENCE_HINTS",
@@ -312,6 +313,20 @@ RELATIONAL_HINTS = _page(
         "unroll to_bayesian_network instantiate": "Use model.ground(tables), an ordinary BayesianNetwork.",
         "simulate generate rvs": "Use model.sample(tables, seed=0), which gives tables.",
         "add_cpds add_cpd": f"{_NEW_MODEL} model.with_cpd(cpd) gives a new one.",
+        "save write to_file": "Use pb.save(model, 'model.json').",
+        "load read_file": "Use pb.load('model.json').",
+        "copy clone": _NO_COPY,
+    },
+)
+
+PLATE_HINTS = _page(
+    {
+        "fit train estimate learn": "Use pb.learn.relational(model.relational_model, model.tables), and "
+        "model.with_distributions(fit.model).",
+        "posterior infer inference": "Use model.query(names, evidence={name: state}).",
+        "score loglike log_probability": "Use model.log_likelihood(evidence).",
+        "ground to_bayesian_network instantiate": "Use model.unroll(), an ordinary BayesianNetwork.",
+        "sample simulate generate rvs": "Use model.unroll().sample(100, seed=0).",
         "save write to_file": "Use pb.save(model, 'model.json').",
         "load read_file": "Use pb.load('model.json').",
         "copy clone": _NO_COPY,

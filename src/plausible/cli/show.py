@@ -20,7 +20,7 @@ from plausible.errors import InvalidArgument, UnknownExample, UnknownVariable, s
 from plausible.examples.image_comparisons import COMPARISONS, write_png
 from plausible.graphs import DAG, UndirectedGraph, elimination_order, induced_width
 from plausible.io import Model
-from plausible.models import BayesianNetwork, RelationalMarkovNetwork, RelationalModel
+from plausible.models import BayesianNetwork, PlateModel, RelationalMarkovNetwork, RelationalModel
 from plausible.models.sequences.sequence_model import SequenceModel
 
 
@@ -28,7 +28,7 @@ from plausible.models.sequences.sequence_model import SequenceModel
 def run_info(model: ModelSource, as_json: AsJson = False) -> None:
     """Show the size, structure, parameters and width of a model."""
     described = read_any_model(model)
-    if isinstance(described, SequenceModel | RelationalModel | RelationalMarkovNetwork):
+    if isinstance(described, SequenceModel | RelationalModel | PlateModel | RelationalMarkovNetwork):
         record = described.to_record()
         print_answer(str(described), {"kind": described.kind, **record}, as_json=as_json)
         return

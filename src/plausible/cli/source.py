@@ -20,7 +20,7 @@ from plausible.io import FORMATS, Model, Network, load, save
 from plausible.io.assembly import reading
 from plausible.io.files import format_of_text
 from plausible.io.formats import AnyModel
-from plausible.models import BayesianNetwork, RelationalMarkovNetwork, RelationalModel
+from plausible.models import BayesianNetwork, PlateModel, RelationalMarkovNetwork, RelationalModel
 from plausible.models.sequences.sequence_model import SequenceModel
 
 #: The endings of files that hold models.
@@ -78,6 +78,11 @@ def read_plain_model(source: str, format: str | None = None, *, lenient: bool = 
         raise NotSupported(
             f"{source!r} is a relational Markov network, which is asked about constants: in Python, "
             "model.ground(constants) is the network of these, which can be saved. plausible info shows it."
+        )
+    if isinstance(model, PlateModel):
+        raise NotSupported(
+            f"{source!r} is a plate model: in Python, model.unroll() is the network of all members, which can be "
+            "saved. plausible info shows it."
         )
     return model
 

@@ -12,7 +12,7 @@ from plausible.cpds import CPD, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.errors import NotRepresentable, NotSupported, TooLarge
 from plausible.factors import Factor
-from plausible.models import BayesianNetwork, MarkovNetwork, Notes, RelationalMarkovNetwork, RelationalModel
+from plausible.models import BayesianNetwork, MarkovNetwork, Notes, PlateModel, RelationalMarkovNetwork, RelationalModel
 from plausible.models.sequences.sequence_model import SequenceModel
 from plausible.variables import State, Variable
 
@@ -21,7 +21,7 @@ Network: TypeAlias = BayesianNetwork | MarkovNetwork
 #: What files hold.
 Model: TypeAlias = Network | InfluenceDiagram
 #: What files in the library's own format hold.
-AnyModel: TypeAlias = Model | SequenceModel | RelationalModel | RelationalMarkovNetwork
+AnyModel: TypeAlias = Model | SequenceModel | RelationalModel | PlateModel | RelationalMarkovNetwork
 
 _DIAGRAM_ENDINGS: Final = ".json, .xdsl, .net or .xmlbif"
 
@@ -49,7 +49,7 @@ def check_model(model: object) -> None:
     """Refuse what no file holds."""
     if not isinstance(model, AnyModel):
         raise NotRepresentable(
-            "Files hold a BayesianNetwork, a MarkovNetwork, an InfluenceDiagram, a RelationalModel, a "
+            "Files hold a BayesianNetwork, a MarkovNetwork, an InfluenceDiagram, a RelationalModel, a PlateModel, a "
             "RelationalMarkovNetwork or a model in time; "
             f"this is a {type(model).__name__}. Make one of it first."
         )

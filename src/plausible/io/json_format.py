@@ -40,6 +40,7 @@ from plausible.models import (
     BayesianNetwork,
     MarkovNetwork,
     Notes,
+    PlateModel,
     RelationalMarkovNetwork,
     RelationalModel,
     VariableNotes,
@@ -61,10 +62,11 @@ _PARTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     _DIAGRAM: (("distributions", "decisions", "utilities"), ()),
 }
 #: Models whose fields are those of their records.
-Recorded: TypeAlias = SequenceModel | RelationalModel | RelationalMarkovNetwork
+Recorded: TypeAlias = SequenceModel | RelationalModel | PlateModel | RelationalMarkovNetwork
 _RECORDED: Final[Mapping[str, type[Recorded]]] = {
     **SEQUENCE_KINDS,
     RelationalModel.kind: RelationalModel,
+    PlateModel.kind: PlateModel,
     RelationalMarkovNetwork.kind: RelationalMarkovNetwork,
 }
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -306,7 +308,7 @@ def format_json(model: AnyModel) -> str:
     <BLANKLINE>
     """
     check_model(model)
-    if isinstance(model, SequenceModel | RelationalModel | RelationalMarkovNetwork):
+    if isinstance(model, SequenceModel | RelationalModel | PlateModel | RelationalMarkovNetwork):
         return _text({"format": "plausible", "version": VERSION, "kind": model.kind, **model.to_record()}, {})
     kind = _BAYESIAN if isinstance(model, BayesianNetwork) else _MARKOV
     kind = _DIAGRAM if isinstance(model, InfluenceDiagram) else kind

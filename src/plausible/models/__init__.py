@@ -18,6 +18,7 @@ from plausible.models.log_linear import (
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes, VariableNotes
 from plausible.models.relations.formulas import Formula
+from plausible.models.relations.plates import PlateModel
 from plausible.models.relations.relational_markov_network import RelationalMarkovNetwork
 from plausible.models.relations.relational_model import RelationalModel
 from plausible.models.relations.schema import Schema
@@ -70,6 +71,7 @@ __all__ = [
     "Notes",
     "OnlineFilter",
     "ParticleFilter",
+    "PlateModel",
     "ProductEmission",
     "RaoBlackwellised",
     "RelationalMarkovNetwork",

@@ -69,6 +69,13 @@ def read_families(schema: Schema, cpds: Iterable[CPD]) -> tuple[Schema, tuple[Fa
     for cpd in listed:
         schema = _with_child(schema, cpd)
     families = [read_family(schema, cpd.variable.name, cpd.parent_names) for cpd in listed]
+    for cpd, family in zip(listed, families, strict=True):
+        states = schema.variable(family.attribute).states
+        if states != cpd.variable.states:
+            raise InvalidModel(
+                f"The distributions of {family.attribute!r} have the same states in the same order: that of "
+                f"{cpd.variable.name!r} has {list(cpd.variable.states)}, another one {list(states)}."
+            )
     order = in_order(families)
     bound = [listed[at].bind({variable.name: variable for variable in families[at].variables(schema)}) for at in order]
     return schema, tuple(families[at] for at in order), tuple(bound)

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base import shown
 from plausible.base.arrays import Flags, Ints, starts_of
 from plausible.cpds import CPD, AggregateCPD, TableCPD
 from plausible.cpds.aggregate import AggregateFunction
@@ -25,7 +26,7 @@ from plausible.models.relations.families import Family, by_attribute
 from plausible.models.relations.instance import Instance, Links
 from plausible.models.relations.schema import Schema
 from plausible.models.relations.term_values import chosen_links, has_value, term_values
-from plausible.models.relations.terms import COUNT_FUNCTIONS, Term
+from plausible.models.relations.terms import COUNT_FUNCTIONS, Term, read_chain
 from plausible.variables import Variable
 
 
@@ -140,24 +141,35 @@ class Grounding:
 
     def node(self, name: str) -> int:
         """The node that a name such as "student[anna].grade" means."""
-        owner, bracket, rest = name.partition("[") if isinstance(name, str) else ("", "", "")
-        text, closed, attribute = rest.rpartition("].")
-        if not bracket or not closed:
+        parts = self.instance.naming.split(name) if isinstance(name, str) else None
+        if parts is None:
+            example, *others = [self._example(attribute) for attribute in self.schema.variables]
             raise UnknownVariable(
-                f"{name!r} names no attribute of an object: they are called as '{self._example()}'."
-                f"{suggestion(name, self.schema.variables)}"
+                f"{shown(name)} names no attribute of an object: they are called as {example!r}."
+                f"{suggestion(name, [example, *others])}"
             )
-        full = f"{owner}.{attribute}"
-        self.schema.variable(full)
-        place = self.instance.place(owner, text)
+        full, key = parts
+        owner = self.schema.split(full)[0]
+        if full not in self.schema.variables:
+            raise self._not_its_own(name, full, key)
+        place = self.instance.place(owner, key)
         if full not in self.starts:
             raise UnknownVariable(f"{name!r} has no distribution in this model: its value is given by the tables.")
         return int(self.starts[full] + place)
 
-    def _example(self) -> str:
-        owner, attribute = self.schema.split(self.attributes[0])
+    def _not_its_own(self, name: str, full: str, key: str) -> UnknownVariable:
+        """The error for an attribute that a class lacks, or has from another that its objects also are."""
+        try:
+            target = read_chain(full, self.schema).target
+        except LookupError:
+            return UnknownVariable.named(full, self.schema.variables, "this schema")
+        own = self.instance.naming.join(target, key)
+        return UnknownVariable(f"{name!r} is the attribute {target!r} of an object that is both: ask for {own!r}.")
+
+    def _example(self, attribute: str) -> str:
+        owner = self.schema.split(attribute)[0]
         key = self.instance.key_text(owner, 0) if self.instance.num_objects(owner) else "..."
-        return f"{owner}[{key}].{attribute}"
+        return self.instance.naming.join(attribute, key)
 
     def attribute_of(self, node: int) -> tuple[str, int]:
         """ "class.attribute" of a node, and the number of its object."""

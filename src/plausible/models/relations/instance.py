@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,39 @@ class Links(NamedTuple):
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
 
+class Naming(Protocol):
+    """How attributes of objects are called."""
+
+    def join(self, attribute: str, key: str) -> str:
+        """The name of "class.attribute" of the object whose id prints as `key`."""
+
+    def split(self, name: str) -> tuple[str, str] | None:
+        """The inverse of `join`; `None` where a name is of another form."""
+
+
+class ObjectNames:
+    """Names such as "student[anna].grade"."""
+
+    def join(self, attribute: str, key: str) -> str:
+        """The name of an attribute of one object.
+
+        >>> ObjectNames().join("student.grade", "anna")
+        'student[anna].grade'
+        """
+        owner, name = attribute.split(".")
+        return f"{owner}[{key}].{name}"
+
+    def split(self, name: str) -> tuple[str, str] | None:
+        """Attribute and id of a name.
+
+        >>> ObjectNames().split("student[anna].grade")
+        ('student.grade', 'anna')
+        """
+        owner, bracket, rest = name.partition("[")
+        key, closed, attribute = rest.rpartition("].")
+        return (f"{owner}.{attribute}", key) if bracket and closed else None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
     """The objects of a schema, what they refer to, and what is known of their attributes.
@@ -62,6 +95,7 @@ class Instance:
     references: Mapping[str, Ints]
     #: "class.attribute" -> positions of states or numbers, -1 and NaN where missing; of columns that are there.
     columns: Mapping[str, NDArray[Any]]
+    naming: Naming = field(default_factory=ObjectNames)
     _links: dict[tuple[Slot, ...], Links] = field(default_factory=dict, repr=False)
     _texts: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
     _keys: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
@@ -164,8 +198,7 @@ class Instance:
 
     def ground_name(self, attribute: str, place: int) -> str:
         """What the attribute of one object is called, such as "student[anna].grade"."""
-        owner, name = attribute.split(".")
-        return f"{owner}[{self.key_text(owner, place)}].{name}"
+        return self.naming.join(attribute, self.key_text(attribute.partition(".")[0], place))
 
     def key_text(self, name: str, place: int) -> str:
         """What an object of a class is called there."""
@@ -296,7 +329,7 @@ def _dangling(
 ) -> InvalidArgument:
     """The error for keys that no object has."""
     row, key = int(np.argmax(np.isin(places, dangling))), plain(values[dangling[0]])
-    more = f", nor has any {counted(len(dangling) - 1, 'other id')} of that column" if len(dangling) > 1 else ""
+    more = f" ({counted(len(dangling) - 1, 'more id')} of that column likewise)" if len(dangling) > 1 else ""
     alike = next((one for one in map(plain, ids) if str(one) == str(key)), None)
     advice = f" There is {alike!r}, of another type." if alike is not None else suggestion(key, ids[:_MOST_COMPARED])
     return InvalidArgument(f"{reference!r} refers to {key!r} (row {row}), but no {target!r} has that id{more}.{advice}")

@@ -385,13 +385,13 @@ class RelationalModel(Frozen, Hinted):
 
     def to_record(self) -> dict[str, Any]:
         """The schema and the distributions, as files have them."""
-        return {"schema": self.schema.to_record(), "cpds": [_cpd_record(cpd) for cpd in self.cpds]}
+        return {"schema": self.schema.to_record(), "cpds": [cpd_record(cpd) for cpd in self.cpds]}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> RelationalModel:
         """The inverse of `to_record`."""
         schema = Schema.from_record(record["schema"])
-        return cls(schema, [_cpd_of(one) for one in record["cpds"]])
+        return cls(schema, [cpd_of(one) for one in record["cpds"]])
 
     # --- as a value ---
 
@@ -432,12 +432,14 @@ def _log_probabilities(grounding: Grounding, ground: GroundFamily, cpd: CPD) -> 
     return np.broadcast_to(cpd.log_probability(columns), ground.rows.shape)
 
 
-def _cpd_record(cpd: CPD) -> dict[str, Any]:
+def cpd_record(cpd: CPD) -> dict[str, Any]:
+    """A distribution with its variables and their states, as files have it."""
     scope = [variable_record(variable) for variable in (*cpd.parents, cpd.variable)]
     return {"scope": scope, "kind": cpd.kind, **cpd.to_record()}
 
 
-def _cpd_of(record: Mapping[str, Any]) -> CPD:
+def cpd_of(record: Mapping[str, Any]) -> CPD:
+    """The inverse of `cpd_record`."""
     *parents, child = map(variable_of, record["scope"])
     parts = {key: part for key, part in record.items() if key not in ("scope", "kind")}
     return KINDS[record["kind"]].from_record(child, tuple(parents), parts)

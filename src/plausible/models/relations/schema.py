@@ -27,7 +27,7 @@ EXISTS = "exists"
 #: Between a class and the slot of it that is followed backwards: "registration~student".
 BACKWARDS = "~"
 #: No name may have these: they separate the parts of names.
-_SEPARATORS = frozenset(".~[](),= ")
+_SEPARATORS = ".~[](),="
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Schema(Frozen):
         if not given:
             raise InvalidModel("A schema needs the table of a class at least, such as Schema(student=students).")
         for name in given:
-            _check_name(name, "A class")
+            check_name(name, "A class")
         self.classes = tuple(given)
         self.references = MappingProxyType(_references(keys or {}, self.classes))
         named = {name: _variable(name, states) for name, states in (variables or {}).items()}
@@ -140,7 +140,7 @@ class Schema(Frozen):
         owner, attribute = self.split(name)
         if name in self.references or attribute == KEY:
             raise InvalidModel(f"{name!r} is a key of {owner!r}: it has no states. Leave it out of variables=.")
-        _check_name(attribute, "An attribute")
+        check_name(attribute, "An attribute")
         self._attributes[owner][attribute] = variable
 
     # --- what is there ---
@@ -214,7 +214,7 @@ class Schema(Frozen):
         for reference, way in given.items():
             if reference not in self.references:
                 raise UnknownVariable.named(reference, self.references, "the references of this schema")
-            _check_name(way, "A way back")
+            check_name(way, "A way back")
         ways: dict[str, Slot] = {}
         for reference, target in self.references.items():
             owner, name = reference.split(".")
@@ -321,9 +321,11 @@ def _way_name(way: str) -> str:
     return way.partition("|")[2]
 
 
-def _check_name(name: object, what: str) -> None:
-    if not isinstance(name, str) or not name or _SEPARATORS & set(name):
-        raise InvalidModel(f"{what} is named by a text without any of . ~ [ ] ( ) , = and blanks, not {name!r}.")
+def check_name(name: object, what: str, forbidden: str = "") -> None:
+    """Refuse what can't be part of a longer name."""
+    if not isinstance(name, str) or not name or set(f"{_SEPARATORS}{forbidden} ") & set(name):
+        signs = " ".join(f"{_SEPARATORS}{forbidden}")
+        raise InvalidModel(f"{what} is named by a text without any of {signs} and blanks, not {name!r}. Rename it.")
 
 
 def _references(keys: Mapping[str, str], classes: tuple[str, ...]) -> dict[str, str]:
@@ -340,9 +342,20 @@ def _references(keys: Mapping[str, str], classes: tuple[str, ...]) -> dict[str, 
                     f"keys= says {reference!r}: {target!r}, but {name!r} is not a class of this schema."
                     f"{suggestion(name, classes)}"
                 )
-        _check_name(slot, "A slot")
+        check_name(slot, "A slot")
         if slot == KEY and owner == target:
             raise InvalidModel(f"keys= says that each {owner!r} is a {target!r}, which says nothing: leave it out.")
+    for name in classes:
+        lineage = [name]
+        while (up := keys.get(f"{lineage[-1]}.{KEY}")) is not None:
+            lineage.append(up)
+            if up == name:
+                raise InvalidModel(
+                    f"keys= says in a circle which objects are also others: {' -> '.join(map(repr, lineage))}. Leave "
+                    f"out one of the slots called {KEY!r}."
+                )
+            if lineage.count(up) > 1:  # a circle of others, which is told when it is their turn
+                break
     return dict(keys)
 
 
@@ -369,7 +382,7 @@ def _attributes_of(
     doubtful: dict[str, str] = {}
     for column, cells in opened.read([one for one in opened.names if one not in slots and one != KEY]).items():
         attribute = f"{name}.{column}"
-        _check_name(column, f"A column of {name!r}")
+        check_name(column, f"A column of {name!r}")
         if attribute in named:
             found[column] = named[attribute]
         elif has_values(column, cells):

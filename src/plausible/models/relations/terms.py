@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, suggestion
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match, suggestion
 from plausible.models.relations.schema import KEY, Schema, Slot
 from plausible.variables import State, Variable
 
@@ -26,6 +27,10 @@ FUNCTIONS = (*STATE_FUNCTIONS, *COUNT_FUNCTIONS, VALUE)
 DEFAULT_CAP = 5
 _CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 _OPTIONS = ("empty", "ties", "cap")
+#: What is looked for: "path = A", "path in A | B".
+_WANTED = re.compile(r"(\S+?)\s*(?:=|\sin\s)(.*)", re.DOTALL)
+#: A state in quotes, which may have commas and bars.
+_QUOTED = re.compile(r"""([=|]\s*|\sin\s+)(['"])(.*?)\2(?=\s*(?:[,|]|$))""", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,11 @@ def read_term(text: str, schema: Schema) -> Term:
         raise InvalidArgument(f"A parent is named by a text such as 'student.intelligence', not {text!r}.")
     call = _CALL.fullmatch(text)
     if call is None:
+        if "(" in text or ")" in text:
+            raise InvalidArgument(
+                f"{text!r} is neither a chain such as 'registration.student.wits' nor an aggregate such as "
+                "'mode(student.registration.grade)': look at its parentheses."
+            )
         chain = read_chain(text, schema)
         _refuse_links(text, chain, schema)
         if not chain.is_single:
@@ -105,16 +115,17 @@ def read_term(text: str, schema: Schema) -> Term:
                 f"one value of theirs, such as mean({text}), mode({text}) or exists({text} = state)."
             )
         return Term(text, chain)
-    function, inside = call[1], [part.strip() for part in call[2].split(",")]
+    function, quoted = call[1], list[str]()
+    inside = [part.strip() for part in _QUOTED.sub(partial(_set_aside, quoted), call[2]).split(",")]
     if function not in FUNCTIONS:
         raise InvalidArgument(
             f"{text!r}: there is no aggregate {function!r}.{suggestion(function, FUNCTIONS)} "
             f"There are {', '.join(FUNCTIONS)}."
         )
-    path, wanted = _wanted(inside[0])
+    path, wanted = _wanted(inside[0], quoted)
     chain = read_chain(path, schema, needs_attribute=function not in COUNT_FUNCTIONS or wanted is not None)
     _refuse_links(text, chain, schema)
-    term = Term(text, chain, function, **_options(text, inside[1:], chain, schema))
+    term = Term(text, chain, function, **_options(text, inside[1:], quoted, chain, schema))
     if function in COUNT_FUNCTIONS:
         return _with_states(term, wanted, schema)
     if wanted is not None:
@@ -134,13 +145,22 @@ def _refuse_links(text: str, chain: Chain, schema: Schema) -> None:
             )
 
 
-def _wanted(text: str) -> tuple[str, list[str] | None]:
+def _set_aside(quoted: list[str], found: re.Match[str]) -> str:
+    """What stands for a state in quotes while a text is split."""
+    quoted.append(found[3])
+    return f"{found[1]}\0{len(quoted) - 1}"
+
+
+def _unquoted(text: str, quoted: Sequence[str]) -> str:
+    return quoted[int(text[1:])] if text.startswith("\0") else text
+
+
+def _wanted(text: str, quoted: Sequence[str]) -> tuple[str, list[str] | None]:
     """A path, and the states that are looked for: "path = A", "path in A | B"."""
-    for sign in ("=", " in "):
-        path, found, states = text.partition(sign)
-        if found:
-            return path.strip(), [state.strip() for state in states.split("|")]
-    return text, None
+    found = _WANTED.fullmatch(text)
+    if found is None:
+        return text, None
+    return found[1], [_unquoted(state.strip(), quoted) for state in found[2].split("|")]
 
 
 def _with_states(term: Term, wanted: Sequence[str] | None, schema: Schema) -> Term:
@@ -153,14 +173,16 @@ def _with_states(term: Term, wanted: Sequence[str] | None, schema: Schema) -> Te
     return Term(term.text, term.chain, term.function, states, term.empty, term.ties, term.cap)
 
 
-def _options(text: str, parts: Sequence[str], chain: Chain, schema: Schema) -> dict[str, Any]:
+def _options(text: str, parts: Sequence[str], quoted: Sequence[str], chain: Chain, schema: Schema) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for part in parts:
         name, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign or name not in _OPTIONS:
             raise InvalidArgument(
-                f"{text!r}: {part!r} is no option.{suggestion(name, _OPTIONS)} There are empty=, ties= and cap=."
+                f"{text!r}: {part!r} is no option.{close_match(name, _OPTIONS)} There are empty=, ties= and cap=. A "
+                "state with a comma stands in quotes: = 'very good, indeed'."
             )
+        value = _unquoted(value, quoted)
         if name == "cap":
             if not value.isdigit() or int(value) < 1:
                 raise InvalidArgument(f"{text!r}: cap= is a whole number from 1 on, not {value!r}.")
@@ -177,6 +199,8 @@ def _options(text: str, parts: Sequence[str], chain: Chain, schema: Schema) -> d
 
 def read_chain(text: str, schema: Schema, *, needs_attribute: bool = True) -> Chain:
     """The chain that a text names, from its class on; attributes of what an object also is are its own."""
+    if not text.strip():
+        raise InvalidArgument("A parent is named by a text such as 'student.intelligence', and this one is empty.")
     base, *steps = text.strip().split(".")
     schema.check_class(base)
     if not steps:
