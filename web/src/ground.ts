@@ -20,6 +20,8 @@ interface Stroke {
 /** Text smaller than this can't be read, rows lower than this can't be told apart: neither is painted. */
 const LEAST_TEXT = 4;
 const LEAST_ROW = 3.5;
+/** How much is left of what is dimmed; `.dimmed` in the style sheet says the same. */
+const DIMMED = 0.25;
 
 export function groundOf(scene: Scene): Ground {
   const edges = scene.edges.map((edge) => {
@@ -49,17 +51,20 @@ export function paint(
     if (!meets(part, box)) continue;
     const mark = markOfEdge(marks, edge);
     const isCut = edge.into !== null && Object.hasOwn(question.do, edge.into);
-    const own = mark ? { active: "bar", added: "set", blocked: "bad" }[mark] : isCut ? "faint" : null;
+    const own = isCut ? "faint" : null;
+    const accent = mark ? { active: "bar", added: "set", blocked: "bad", dimmed: own }[mark] : own;
+    context.globalAlpha = mark === "dimmed" ? DIMMED : 1;
     for (const { item, path } of lines) {
       context.setLineDash(item.is_dashed || mark === "blocked" || isCut ? [5, 4] : []);
-      context.lineWidth = Math.max(mark ? 3 : item.thickness, thinnest);
-      if (item.fill) context.fillStyle = colour(own ?? item.fill)!;
-      if (item.stroke) context.strokeStyle = colour(own ?? item.stroke)!;
+      context.lineWidth = Math.max(mark && mark !== "dimmed" ? 3 : item.thickness, thinnest);
+      if (item.fill) context.fillStyle = colour(accent ?? item.fill)!;
+      if (item.stroke) context.strokeStyle = colour(accent ?? item.stroke)!;
       if (item.fill) context.fill(path);
       else context.stroke(path);
     }
   }
   context.setLineDash([]);
+  context.globalAlpha = 1;
   if (!hasNodes) return;
   const hasText = scene.measures.small * scale.x >= LEAST_TEXT;
   const hasRows = scene.measures.row * scale.y >= LEAST_ROW;
@@ -68,7 +73,8 @@ export function paint(
     if (!meets(part, frame)) continue;
     const kind = kindOf(question, node.name);
     const mark = own(marks?.nodes ?? {}, node.name);
-    const accent = mark === "blocks" ? "bad" : mark === "added" ? "set" : mark ? "bar" : null;
+    const accent = mark && { blocks: "bad", added: "set", selected: "bar", on: "bar", dimmed: null }[mark];
+    context.globalAlpha = mark === "dimmed" ? DIMMED : 1;
     context.fillStyle = colour(kind === "set" ? "set-light" : kind ? "seen-light" : frame.fill) ?? "transparent";
     context.strokeStyle = colour(accent ?? (kind === "set" ? "set" : kind ? "seen" : frame.stroke)) ?? "transparent";
     context.lineWidth = Math.max(accent ? 3 : frame.thickness, thinnest);
@@ -77,6 +83,7 @@ export function paint(
     if (hasRows) paintRows(context, node, told, colour);
     if (hasText) paintTexts(context, node.items, scene, colour);
   }
+  context.globalAlpha = 1;
 }
 
 /** The bars of the states that stand in a box. */

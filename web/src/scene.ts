@@ -48,15 +48,18 @@ export interface Edge extends Part {
 
 /** What is brought out in a picture: nodes and edges, each by a class of the style sheet. */
 export interface Marks {
-  nodes: Record<string, "selected" | "on" | "blocks" | "added">;
+  nodes: Record<string, "selected" | "on" | "blocks" | "added" | "dimmed">;
   edges: { ends: [string, string]; mark: "active" | "blocked" | "added" }[];
   /** The state of each variable that an explanation of what is seen takes. */
   states?: Record<string, number>;
 }
 
-export function markOfEdge(marks: Marks | undefined, edge: Edge): string | undefined {
+/** Edges at a dimmed node are dimmed with it. */
+export function markOfEdge(marks: Marks | undefined, edge: Edge): Marks["edges"][number]["mark"] | "dimmed" | undefined {
+  if (!marks) return undefined;
   const isBetween = ({ ends }: { ends: [string, string] }) => ends.every((end) => edge.ends.includes(end));
-  return marks?.edges.find(isBetween)?.mark;
+  const isDimmed = edge.ends.some((end) => own(marks.nodes, end) === "dimmed");
+  return marks.edges.find(isBetween)?.mark ?? (isDimmed ? "dimmed" : undefined);
 }
 
 export interface State {

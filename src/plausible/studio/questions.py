@@ -49,6 +49,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "write-cases": Question(cases.write_cases),
     "read-cases": Question(cases.read_cases),
     "separation": Question(why.separation),
+    "relevance": Question(why.relevance),
     "next-questions": Question(why.next_questions),
     "tornado": Question(why.tornado),
     "changes": Question(why.changes),

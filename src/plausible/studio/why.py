@@ -1,4 +1,4 @@
-"""Why a belief is what it is: what separates variables, and what keeps them connected."""
+"""Why a belief is what it is: what separates variables, what keeps them connected, what matters and what does not."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.inference.sensitivity.functions import EventSensitivity
 from plausible.inference.sensitivity.functions import tornado as tornado_of
+from plausible.models import BayesianNetwork
+from plausible.plotting.live import listed
 from plausible.studio.asked import Asked
 from plausible.studio.desk import Desk
 from plausible.studio.seeing import findings_in
+from plausible.variables.evidence import read_findings
 
 #: How many rows a page gets, and for how many numbers it is tried to make a belief as wanted.
 _MOST_ROWS, _MOST_TRIED = 15, 400
@@ -29,6 +32,31 @@ def separation(desk: Desk, asked: Asked) -> dict[str, Any]:
         for trail in told.trails
     ]
     return {"text": str(told), "isSeparated": told.separated, "trails": trails}
+
+
+def relevance(desk: Desk, asked: Asked) -> dict[str, Any]:
+    """Which distributions and which findings a belief depends on, whatever the numbers are; of others, why it does not.
+
+    Bayes-ball finds the distributions (Shachter 1998). A finding matters if one of them is about its variable. Others are
+    barren (nothing is known or asked of what they lead to), or cut off by what is known.
+    """
+    subject, targets = desk.version(asked.text("model")).subject(), asked.texts("targets")
+    if not isinstance(subject.model, BayesianNetwork):
+        raise NotSupported("Only a Bayesian network has distributions of which some may not matter.")
+    evidence, do = findings_in(asked, subject)
+    model = subject.model.intervene(do) if do else subject.model
+    graph, (read, beliefs) = model.graph, read_findings(evidence, model.variables, subject.place)
+    needed = graph.requisite(targets, (*do, *read.hard, *read.values), (*read.soft, *beliefs))
+    about = needed.union(*(graph.parents(name) for name in needed))
+    known = {*evidence, *do}
+    leading = graph.ancestors([*targets, *known]).union(targets, known)
+    rest = [name for name in model.variables if name not in needed and name not in known]
+    return {
+        "needed": [name for name in model.variables if name in needed],
+        "findings": [{**one, "matters": one["name"] in about} for one in listed(model.variables, evidence, do)],
+        "barren": [name for name in rest if name not in leading],
+        "separated": [name for name in rest if name in leading and name not in targets],
+    }
 
 
 def next_questions(desk: Desk, asked: Asked) -> dict[str, Any]:

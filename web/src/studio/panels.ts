@@ -10,6 +10,7 @@ import FilePanel from "./panels/FilePanel.svelte";
 import Impact from "./panels/Impact.svelte";
 import Influence from "./panels/Influence.svelte";
 import Learn from "./panels/Learn.svelte";
+import Relevance from "./panels/Relevance.svelte";
 import Separation from "./panels/Separation.svelte";
 import Time from "./panels/Time.svelte";
 import Tour from "./panels/Tour.svelte";
@@ -59,6 +60,12 @@ export const PANELS: Panel[] = [
     title: "which variables tell something about which, and what blocks the ways between them",
     fits: (outline) => outline !== null && outline.kind !== "markov",
     view: Separation,
+  },
+  {
+    name: "Relevance",
+    title: "which distributions and findings a belief depends on, and which not",
+    fits: (outline) => outline?.kind === "network" || outline?.kind === "dynamic",
+    view: Relevance,
   },
   {
     name: "Influence",
