@@ -37,8 +37,8 @@ def separation(desk: Desk, asked: Asked) -> dict[str, Any]:
 def relevance(desk: Desk, asked: Asked) -> dict[str, Any]:
     """Which distributions and which findings a belief depends on, whatever the numbers are; of others, why it does not.
 
-    Bayes-ball finds the distributions (Shachter 1998). A finding matters if one of them is about its variable. Others are
-    barren (nothing is known or asked of what they lead to), or cut off by what is known.
+    Bayes-ball finds the distributions (Shachter 1998). A finding matters if one of them is about its variable. Others
+    are barren (nothing is known or asked of what they lead to), or separated by what is known.
     """
     subject, targets = desk.version(asked.text("model")).subject(), asked.texts("targets")
     if not isinstance(subject.model, BayesianNetwork):
