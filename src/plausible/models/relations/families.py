@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from plausible.cpds import CPD
 from plausible.errors import InvalidModel
-from plausible.models.relations.schema import Schema
+from plausible.models.relations.schema import KEY, Schema
 from plausible.models.relations.terms import Chain, Term, read_chain, read_term
 from plausible.variables import Variable
 
@@ -54,10 +54,23 @@ def read_family(schema: Schema, name: str, parents: Iterable[str]) -> Family:
 
 
 def in_order(families: Iterable[Family]) -> list[int]:
-    """The places of families attribute by attribute, those of subclasses first: as objects take them."""
+    """The places of families attribute by attribute, as objects take them.
+
+    Those of subclasses come first, and those whose parents all objects have, such as none, come last.
+    """
     listed = list(families)
     ranks = {attribute: place for place, attribute in enumerate(dict.fromkeys(one.attribute for one in listed))}
-    return sorted(range(len(listed)), key=lambda at: (ranks[listed[at].attribute], -len(listed[at].child.slots)))
+
+    def rank(at: int) -> tuple[int, int, bool]:
+        family = listed[at]
+        return ranks[family.attribute], -len(family.child.slots), not any(map(_may_lack, family.terms))
+
+    return sorted(range(len(listed)), key=rank)
+
+
+def _may_lack(term: Term) -> bool:
+    """Whether some objects may have no value of a parent."""
+    return term.needs_objects and any(slot.name != KEY for slot in term.chain.slots)
 
 
 def read_families(schema: Schema, cpds: Iterable[CPD]) -> tuple[Schema, tuple[Family, ...], tuple[CPD, ...]]:
@@ -69,12 +82,14 @@ def read_families(schema: Schema, cpds: Iterable[CPD]) -> tuple[Schema, tuple[Fa
     for cpd in listed:
         schema = _with_child(schema, cpd)
     families = [read_family(schema, cpd.variable.name, cpd.parent_names) for cpd in listed]
+    firsts: dict[str, CPD] = {}
     for cpd, family in zip(listed, families, strict=True):
-        states = schema.variable(family.attribute).states
-        if states != cpd.variable.states:
+        first = firsts.setdefault(family.attribute, cpd).variable
+        if first.states != cpd.variable.states:
             raise InvalidModel(
                 f"The distributions of {family.attribute!r} have the same states in the same order: that of "
-                f"{cpd.variable.name!r} has {list(cpd.variable.states)}, another one {list(states)}."
+                f"{first.name!r} has {list(first.states)}, "
+                f"that of {cpd.variable.name!r} has {list(cpd.variable.states)}."
             )
     order = in_order(families)
     bound = [listed[at].bind({variable.name: variable for variable in families[at].variables(schema)}) for at in order]

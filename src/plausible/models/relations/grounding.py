@@ -26,7 +26,7 @@ from plausible.models.relations.families import Family, by_attribute
 from plausible.models.relations.instance import Instance, Links
 from plausible.models.relations.schema import Schema
 from plausible.models.relations.term_values import chosen_links, has_value, term_values
-from plausible.models.relations.terms import COUNT_FUNCTIONS, Term, read_chain
+from plausible.models.relations.terms import COUNT_FUNCTIONS, Term, inherited
 from plausible.variables import Variable
 
 
@@ -159,12 +159,11 @@ class Grounding:
 
     def _not_its_own(self, name: str, full: str, key: str) -> UnknownVariable:
         """The error for an attribute that a class lacks, or has from another that its objects also are."""
-        try:
-            target = read_chain(full, self.schema).target
-        except LookupError:
+        target = inherited(full, self.schema)
+        if not target:
             return UnknownVariable.named(full, self.schema.variables, "this schema")
         own = self.instance.naming.join(target, key)
-        return UnknownVariable(f"{name!r} is the attribute {target!r} of an object that is both: ask for {own!r}.")
+        return UnknownVariable(f"{name!r} is {target!r} of an object that is both: ask for {own!r}.")
 
     def _example(self, attribute: str) -> str:
         owner = self.schema.split(attribute)[0]

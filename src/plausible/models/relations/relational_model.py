@@ -39,6 +39,7 @@ from plausible.models.relations.instance import Instance
 from plausible.models.relations.requisite import requisite
 from plausible.models.relations.schema import Schema
 from plausible.models.relations.term_values import term_values
+from plausible.models.relations.terms import inherited
 from plausible.models.shown_parts import title_of
 from plausible.variables import Assignment, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of, read_findings, settings_of
@@ -69,9 +70,10 @@ class RelationalModel(Frozen, Hinted):
         `value(person.mother.genotype, empty=none)` does that for one object. Means of states are rounded to the
         nearest, medians of an even number are the lower one: `ties=upper` takes the other.
 
-        Where an attribute has several distributions, an object takes the first whose parents it has. Those of a
-        subclass, whose slot "id" refers to the class, come before those of the class. Attributes without distribution
-        are given by the tables; those that the schema lacks are hidden ones.
+        Where an attribute has several distributions, an object takes the first whose parents it has; one without
+        parents is for those that have none of the others. Those of a subclass, whose slot "id" refers to the class,
+        come before those of the class. Attributes without distribution are given by the tables; those that the schema
+        lacks are hidden ones.
 
     Examples
     --------
@@ -378,6 +380,8 @@ class RelationalModel(Frozen, Hinted):
 
     def _own(self, target: str) -> Variable:
         if target not in self.attributes:
+            if own := inherited(target, self.schema):
+                raise UnknownVariable(f"{target!r} is {own!r} of objects that are both: ask for {own!r}.")
             raise UnknownVariable.named(target, self.attributes, "the attributes with a distribution in this model")
         return self.schema.variable(target)
 

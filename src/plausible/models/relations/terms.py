@@ -229,6 +229,18 @@ def read_chain(text: str, schema: Schema, *, needs_attribute: bool = True) -> Ch
     return Chain(base, tuple(slots), None)
 
 
+def inherited(name: str, schema: Schema) -> str:
+    """ "class.attribute" of what a class has from another that its objects also are; empty where it has none of it.
+
+    >>> tables = {"phd": {"id": ["eve"]}, "student": {"id": ["eve"], "gpa": ["good"]}}
+    >>> inherited("phd.gpa", Schema(tables, keys={"phd.id": "student"}))
+    'student.gpa'
+    """
+    owner, attribute = schema.split(name)
+    lineage = _lineage(schema, owner, attribute)
+    return f"{lineage[-1].end}.{attribute}" if lineage else ""
+
+
 def _lineage(schema: Schema, here: str, attribute: str) -> list[Slot] | None:
     """The slots from a class up to the one that has an attribute, among all that its objects also are."""
     slots: list[Slot] = []
