@@ -173,6 +173,7 @@ def learn_relational(
     families = start.families if parents is None and start is not None else _families(base, parents or {}, given)
     grounding = Grounding(base, families, instance)
     refuse_no_objects(grounding)
+    grounding.refuse_cycles()
     task = Task(grounding, prior, estimate_of(prior, estimate), kinds or {})
     structure_score = None if found is None else found.score
     if grounding.is_known.all():

@@ -136,7 +136,7 @@ def dependencies(schema: Schema, families: Iterable[Family]) -> list[Dependency]
         dependency(schema, family.child, term)
         for family in families
         for term in family.terms
-        if term.chain.attribute is not None and (term.function != "count" or term.of is not None)
+        if not term.counts_objects
     ]
 
 

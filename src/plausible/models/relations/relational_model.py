@@ -191,8 +191,7 @@ class RelationalModel(Frozen, Hinted):
         ['coin[dime].side', 'coin[cent].side']
         """
         grounding = self._grounding(tables)
-        if not self.is_stratified:
-            _ = grounding.generations  # a cycle is told by its objects
+        grounding.refuse_cycles()
         return BayesianNetwork(grounding.cpds(range(grounding.num_nodes), self._cpds), notes=self.notes)
 
     def evidence(self, tables: TablesLike) -> dict[str, Any]:
@@ -330,6 +329,7 @@ class RelationalModel(Frozen, Hinted):
         import pandas as pd
 
         grounding = self._grounding(tables)
+        grounding.refuse_cycles()
         owner, _ = self.schema.split(target)
         variable = self._own(target)
         beliefs, info = Collective(grounding, self._cpds).beliefs(target, engine, budget)
@@ -357,6 +357,7 @@ class RelationalModel(Frozen, Hinted):
         be done, as for `predict_proba`; the number is then an `Estimate` with its `info`.
         """
         grounding = self._grounding(tables)
+        grounding.refuse_cycles()
         if grounding.is_known.all():
             return math.fsum(
                 float(_log_probabilities(grounding, ground, cpd).sum())
@@ -373,10 +374,10 @@ class RelationalModel(Frozen, Hinted):
 
     def _grounding(self, tables: TablesLike) -> Grounding:
         """The model on tables; that on the last instance is kept, as an instance never changes."""
-        instance = self.read(tables)
-        if self._last is None or self._last.instance is not instance:
-            self._last = Grounding(self.schema, self._families, instance)
-        return self._last
+        instance, kept = self.read(tables), self._last
+        if kept is None or kept.instance is not instance:
+            kept = self._last = Grounding(self.schema, self._families, instance)
+        return kept  # not `_last`, which other threads may have set since
 
     def _own(self, target: str) -> Variable:
         if target not in self.attributes:
