@@ -40,6 +40,7 @@ OBJECTS = [
     ("model", pb.models.HiddenSemiMarkovModel([0.5, 0.5], [[0, 1], [1, 0]], [[0.5, 0.5]] * 2, [[0.9, 0.1]] * 2)),
     ("model", pb.LinearDynamicalSystem(0.9, 1.0, 1.0, 1.0, 0.0, "stationary")),
     ("net model", HMM.to_dynamic_network()),
+    ("model", pb.RelationalModel(pb.Schema(coin={"id": [1]}), [pb.TableCPD("coin.side", [0.5, 0.5])])),
 ]
 CALL = re.compile(r"(?<!')\b(net|model|graph|factor|diagram|result|fit|pb)((?:\.\w+(?:\(\))?)+)")
 

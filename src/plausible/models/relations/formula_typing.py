@@ -46,7 +46,7 @@ def typed_sentence(
     free = {name: types[name] for name in names if name not in quantified}
     for name in quantified:
         if name not in types:
-            raise InvalidModel(f"{_shown(name)!r} stands behind a quantifier of {sentence}, and in no predicate.")
+            raise InvalidModel(f"{_shown(name)!r} stands behind a quantifier of {sentence.text}, and in no predicate.")
     return TypedSentence(root, free, {name: types[name] for name in quantified})
 
 
@@ -105,7 +105,7 @@ def _types_of(atom: Atom, predicates: Mapping[str, Predicate]) -> tuple[str, ...
     predicate = predicate_named(atom.predicate, predicates, _text(atom))
     if len(predicate.types) != len(atom.terms):
         raise InvalidModel(
-            f"{_text(atom)} has {counted(len(atom.terms), 'argument')}; {predicate} takes {len(predicate.types)}."
+            f"{_text(atom)} has {counted(len(atom.terms), 'argument')}; {predicate.text} takes {len(predicate.types)}."
         )
     return predicate.types
 
@@ -130,7 +130,7 @@ def _with_constants(root: Sentence, types: Mapping[str, str], universe: Universe
             return term
         if _SHORT.fullmatch(term.name):
             raise InvalidModel(
-                f"{term.name!r} in {sentence} may be a variable or the {types[term.name]} of that name: write "
+                f"{term.name!r} in {sentence.text} may be a variable or the {types[term.name]} of that name: write "
                 f"'{term.name}' in quotes for the constant, or call the variable otherwise."
             )
         return Term(term.name, True)
@@ -165,4 +165,4 @@ def _shown(name: str) -> str:
 
 def _text(leaf: Leaf) -> str:
     """A leaf as it was written."""
-    return str(leaf.with_terms(lambda term: term if term.is_constant else Term(_shown(term.name))))
+    return leaf.with_terms(lambda term: term if term.is_constant else Term(_shown(term.name))).text

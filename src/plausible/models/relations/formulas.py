@@ -6,6 +6,7 @@ import math
 from numbers import Real
 from typing import Any
 
+from plausible.base import html_of_repr
 from plausible.base.frozen import Frozen
 from plausible.errors import InvalidArgument
 from plausible.models.relations.formula_parsing import parse_sentence
@@ -61,7 +62,7 @@ class Formula(Frozen):
     @property
     def text(self) -> str:
         """The formula as it prints itself."""
-        return str(self.sentence)
+        return self.sentence.text
 
     @property
     def is_hard(self) -> bool:
@@ -82,6 +83,8 @@ class Formula(Frozen):
 
     def __str__(self) -> str:
         return self.text
+
+    _repr_html_ = html_of_repr
 
     def __repr__(self) -> str:
         name = f", name={self.name!r}" if self.name != self.text else ""

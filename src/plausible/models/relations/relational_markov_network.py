@@ -183,7 +183,9 @@ class RelationalMarkovNetwork(Frozen):
 
     def __str__(self) -> str:
         rows = tuple((formula.name, f"{formula.weight:.4g}") for formula in self.formulas)
-        return f"{'; '.join(map(str, self.predicates.values()))}\n\n{TextTable(('formula', 'weight'), rows, 1)}"
+        return (
+            f"{'; '.join(one.text for one in self.predicates.values())}\n\n{TextTable(('formula', 'weight'), rows, 1)}"
+        )
 
     def __repr__(self) -> str:
         told = f"{counted(len(self.formulas), 'formula')}, {counted(len(self.predicates), 'predicate')}"

@@ -31,6 +31,11 @@ class Sentence(ABC):
 
     @property
     @abstractmethod
+    def text(self) -> str:
+        """How it is written."""
+
+    @property
+    @abstractmethod
     def parts(self) -> tuple[Sentence, ...]:
         """The sentences that it is made of, one level below."""
 
@@ -49,7 +54,7 @@ class Sentence(ABC):
 
     def _written(self, part: Sentence, least: int) -> str:
         """A part, in parentheses where it binds less than that."""
-        return f"({part})" if part.rank < least else str(part)
+        return f"({part.text})" if part.rank < least else part.text
 
 
 class Leaf(Sentence):
@@ -81,7 +86,7 @@ class Leaf(Sentence):
 
     def combined(self, truths: Sequence[Truth]) -> Truth:
         """It has no parts to tell it."""
-        raise NotImplementedError
+        raise AssertionError("A sentence without parts is looked up.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,9 @@ class Term:
     name: str
     is_constant: bool = False
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How it is written."""
         is_bare = not self.is_constant or _BARE_CONSTANT.fullmatch(self.name)
         return self.name if is_bare else _quoted(self.name)
 
@@ -112,8 +119,10 @@ class Atom(Leaf):
         """The same with other terms."""
         return Atom(self.predicate, tuple(map(read, self.terms)))
 
-    def __str__(self) -> str:
-        return f"{self.predicate}({', '.join(map(str, self.terms))})"
+    @property
+    def text(self) -> str:
+        """How it is written."""
+        return f"{self.predicate}({', '.join(term.text for term in self.terms)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +141,14 @@ class HasState(Leaf):
         """The same with other terms."""
         return HasState(self.atom.with_terms(read), self.state)
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How it is written."""
         return self.written("=")
 
     def written(self, sign: str) -> str:
         """With a sign between."""
-        return f"{self.atom} {sign} {self.state if _BARE_STATE.fullmatch(self.state) else _quoted(self.state)}"
+        return f"{self.atom.text} {sign} {self.state if _BARE_STATE.fullmatch(self.state) else _quoted(self.state)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +167,14 @@ class SameState(Leaf):
         """The same with other terms."""
         return SameState(self.first.with_terms(read), self.second.with_terms(read))
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How it is written."""
         return self.written("=")
 
     def written(self, sign: str) -> str:
         """With a sign between."""
-        return f"{self.first} {sign} {self.second}"
+        return f"{self.first.text} {sign} {self.second.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +193,14 @@ class SameTerm(Leaf):
         """The same with other terms."""
         return SameTerm(read(self.first), read(self.second))
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How it is written."""
         return self.written("=")
 
     def written(self, sign: str) -> str:
         """With a sign between."""
-        return f"{self.first} {sign} {self.second}"
+        return f"{self.first.text} {sign} {self.second.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +223,9 @@ class Not(Sentence):
         """The other way round."""
         return np.negative(truths[0])
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How it is written."""
         if isinstance(self.part, HasState | SameState | SameTerm):
             return self.part.written("!=")
         return f"!{self._written(self.part, self.rank)}"
@@ -230,7 +247,9 @@ class _Connective(Sentence):
         """The same sign between others."""
         return type(self)(parts)
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How it is written."""
         return f" {self.sign} ".join(self._written(member, self.rank + 1) for member in self.members)
 
 
@@ -266,7 +285,9 @@ class Implies(_Connective):
         """Not the first, or the second."""
         return np.maximum(-truths[0], truths[1])
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How it is written."""
         first, second = self.members
         return f"{self._written(first, self.rank + 1)} => {self._written(second, self.rank)}"
 
@@ -281,7 +302,9 @@ class Iff(_Connective):
         """The product of signs."""
         return truths[0] * truths[1]
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How it is written."""
         first, second = self.members
         return f"{self._written(first, self.rank)} <=> {self._written(second, self.rank + 1)}"
 
@@ -306,10 +329,12 @@ class Quantified(Sentence):
 
     def combined(self, truths: Sequence[Truth]) -> Truth:
         """It takes the axes of its names: see `Reduced`."""
-        raise NotImplementedError
+        raise AssertionError("A sentence without parts is looked up.")
 
-    def __str__(self) -> str:
-        return f"{'forall' if self.is_universal else 'exists'} {', '.join(self.names)}: {self.body}"
+    @property
+    def text(self) -> str:
+        """How it is written."""
+        return f"{'forall' if self.is_universal else 'exists'} {', '.join(self.names)}: {self.body.text}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,9 @@ class Predicate:
         """Whether it is true or false."""
         return self.variable.states == (False, True)
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How it is written, with its types."""
         states = "" if self.is_boolean else f" = {' | '.join(map(str, self.variable.states))}"
         return f"{self.variable.name}({', '.join(self.types)}){states}"
 

@@ -81,7 +81,7 @@ def _split(key: Any, universe: Universe) -> tuple[str, tuple[str, ...]]:
     inner = rest.rstrip().removesuffix(")")
     arguments = tuple(one.strip().strip("'\"") for one in inner.split(",")) if inner.strip() else ()
     if len(arguments) != len(predicate.types) or bool(bracket) != rest.rstrip().endswith(")"):
-        raise InvalidEvidence(f"{str(key)!r} is no atom of {predicate}, such as {_sample(predicate, universe)!r}.")
+        raise InvalidEvidence(f"{str(key)!r} is no atom of {predicate.text}, such as {_sample(predicate, universe)!r}.")
     return name, arguments
 
 
@@ -116,7 +116,7 @@ def _is_column(value: Any) -> bool:
 def _wrong_width(predicate: Predicate, what: str, number: int, parts: str) -> InvalidEvidence:
     arity = len(predicate.types)
     wanted = f"{arity}, or {arity + 1} with the state" if predicate.is_boolean else f"{arity + 1}, the last the state"
-    return InvalidEvidence(f"{what} of {predicate} has {number} {parts}; it takes {wanted}.")
+    return InvalidEvidence(f"{what} of {predicate.text} has {number} {parts}; it takes {wanted}.")
 
 
 def _put(read: dict[str, Codes], universe: Universe, name: str, columns: list[Any]) -> None:
@@ -133,7 +133,7 @@ def _put(read: dict[str, Codes], universe: Universe, name: str, columns: list[An
     else:
         states = np.ones(len(places[0]) if places else 0, dtype=np.int32)
     if len({len(column) for column in (*places, states)}) > 1:
-        raise InvalidEvidence(f"The columns of {predicate} have different lengths.")
+        raise InvalidEvidence(f"The columns of {predicate.text} have different lengths.")
     _write(read, universe, name, np.array(places, dtype=np.int64).reshape(arity, states.size), states)
 
 
