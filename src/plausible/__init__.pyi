@@ -83,6 +83,7 @@ from plausible.models import HiddenMarkovModel as HiddenMarkovModel
 from plausible.models import LinearDynamicalSystem as LinearDynamicalSystem
 from plausible.models import MarkovNetwork as MarkovNetwork
 from plausible.models import PlateModel as PlateModel
+from plausible.models import ReferenceCPD as ReferenceCPD
 from plausible.models import RelationalMarkovNetwork as RelationalMarkovNetwork
 from plausible.models import RelationalModel as RelationalModel
 from plausible.models import Schema as Schema

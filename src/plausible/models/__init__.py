@@ -19,6 +19,7 @@ from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes, VariableNotes
 from plausible.models.relations.formulas import Formula
 from plausible.models.relations.plates import PlateModel
+from plausible.models.relations.references import ReferenceCPD
 from plausible.models.relations.relational_markov_network import RelationalMarkovNetwork
 from plausible.models.relations.relational_model import RelationalModel
 from plausible.models.relations.schema import Schema
@@ -74,6 +75,7 @@ __all__ = [
     "PlateModel",
     "ProductEmission",
     "RaoBlackwellised",
+    "ReferenceCPD",
     "RelationalMarkovNetwork",
     "RelationalModel",
     "Schema",

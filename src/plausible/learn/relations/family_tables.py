@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Flags
 from plausible.data.table import Table
 from plausible.models.relations.grounding import GroundFamily, Grounding
+from plausible.models.relations.references import cells_of
 from plausible.models.relations.term_values import term_values
 from plausible.models.relations.terms import Term
 from plausible.variables import Variable
@@ -22,7 +23,10 @@ Columns = Mapping[str, tuple[Variable, NDArray[Any]]]
 
 
 def family_table(grounding: Grounding, ground: GroundFamily, terms: Iterable[Term] | None = None) -> Table:
-    """A column for each parent, or for each of some candidates, and one for the child; -1 and NaN where not known."""
+    """A column for each parent, or for each of some candidates, and one for the child; -1 and NaN where not known.
+
+    The child of a reference is the cell that it picks.
+    """
     instance, family = grounding.instance, ground.family
     schema = grounding.schema
     chosen = family.terms if terms is None else terms
@@ -32,7 +36,9 @@ def family_table(grounding: Grounding, ground: GroundFamily, terms: Iterable[Ter
         if term.text != family.name
     }
     cells = instance.column(family.attribute)[ground.children - grounding.starts[family.attribute]]
-    columns[family.name] = (schema.variable(family.attribute).renamed(family.name), cells)
+    if family.partition is not None:
+        cells = np.append(cells_of(family.partition, instance, schema.references[family.name]), -1)[cells]
+    columns[family.name] = (family.variables(schema)[-1], cells)
     return _table(columns, len(ground.rows))
 
 

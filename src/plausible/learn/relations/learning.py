@@ -22,10 +22,17 @@ from plausible.learn.relations.parameters import (
     learn_complete,
     learn_incomplete,
     refuse_no_objects,
+    refuse_unknown_references,
 )
 from plausible.learn.relations.structure import check_candidates, search_parents
 from plausible.learn.scores.score import Score
-from plausible.models.relations.families import Family, in_order, read_family
+from plausible.models.relations.families import (
+    Family,
+    in_order,
+    read_family,
+    read_reference,
+    refuse_reference_cycles,
+)
 from plausible.models.relations.grounding import Grounding
 from plausible.models.relations.instance import Instance
 from plausible.models.relations.relational_model import RelationalModel, TablesLike
@@ -64,6 +71,7 @@ class RelationalFit(Result):
 #: So many walks of the search by default: they cost little, as scores are kept.
 _WALKS = 10
 
+ReferencesLike = Mapping[str, Mapping[str, Sequence[str] | str]] | None
 ParentsLike = Mapping[str, Sequence[str] | Sequence[Sequence[str]] | str]
 
 
@@ -74,6 +82,7 @@ def learn_relational(
     parents: ParentsLike | None = None,
     *,
     prior: PriorLike = None,
+    references: ReferencesLike = None,
     hidden: Mapping[str, Any] | None = None,
     inputs: Iterable[str] = (),
     estimate: Estimate | None = None,
@@ -112,6 +121,10 @@ def learn_relational(
         dependencies are searched for.
     prior
         Of tables: one for all, or "class.attribute" -> its own, as of `learn.parameters`.
+    references
+        "class.slot" -> the partition and the parents of its `ReferenceCPD`, such as
+        `{"cites.cited": {"partition": ["paper.topic"], "parents": ["cites.citing.topic"]}}`. All other references are
+        given by the tables. What these are chosen by must be known.
     hidden
         "class.attribute" -> its states, or how many, of attributes that no table has.
     inputs
@@ -170,10 +183,12 @@ def learn_relational(
             seed=int(generator.integers(2**31)), time_limit=time_limit, progress=progress,
         )  # fmt: skip
         parents = found.parents
-    families = start.families if parents is None and start is not None else _families(base, parents or {}, given)
+    families = list(start.families) if parents is None and start is not None else _families(base, parents or {}, given)
+    families += _references(base, references)
+    refuse_reference_cycles(base, families)
     grounding = Grounding(base, families, instance)
     refuse_no_objects(grounding)
-    grounding.refuse_cycles()
+    refuse_unknown_references(grounding)
     task = Task(grounding, prior, estimate_of(prior, estimate), kinds or {})
     structure_score = None if found is None else found.score
     if grounding.is_known.all():
@@ -222,6 +237,22 @@ def _families(schema: Schema, parents: ParentsLike, inputs: set[str]) -> list[Fa
     order = {name: place for place, name in enumerate(schema.variables)}
     families.sort(key=lambda family: order[family.attribute])
     return [families[at] for at in in_order(families)]
+
+
+def _references(schema: Schema, references: ReferencesLike) -> list[Family]:
+    """The families of references that `references=` means."""
+    families = []
+    for name, options in (references or {}).items():
+        known = ("partition", "parents")
+        if not isinstance(options, Mapping) or not set(options) <= set(known):
+            raise InvalidArgument(
+                f"references= maps {name!r} to {{'partition': [...], 'parents': [...]}}, not to {options!r}."
+            )
+        partition, parents = (
+            [given] if isinstance(given := options.get(key, ()), str) else list(given) for key in known
+        )
+        families.append(read_reference(schema, name, parents, partition))
+    return families
 
 
 def _parents(families: Iterable[Family]) -> dict[str, tuple[tuple[str, ...], ...]]:

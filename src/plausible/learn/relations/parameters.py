@@ -25,6 +25,7 @@ from plausible.learn.relations.family_tables import family_table, is_complete
 from plausible.models.relations.collective import Collective
 from plausible.models.relations.families import Family
 from plausible.models.relations.grounding import GroundFamily, Grounding
+from plausible.models.relations.references import ReferenceCPD, cell_sizes, cells_of
 from plausible.search.run import Clock, Run, Stops, best_run, iterate
 
 
@@ -86,7 +87,18 @@ def _learn_family(task: Task, ground: GroundFamily) -> tuple[CPD, int]:
     fit = fit_from_data(graph, table, prior, estimate=task.estimate, kinds=kind)[0]
     cpd = _ordered(fit.network.cpd(family.name), family)
     is_open = fit.unidentified.get(family.name)
+    if family.partition is not None:
+        cpd = _reference_cpd(task, family, cpd.to_table().values)
     return cpd, 0 if is_open is None else int(is_open.sum())
+
+
+def _reference_cpd(task: Task, family: Family, values: Floats) -> CPD:
+    """The distribution of a reference; cells without objects, of which none can be picked, get nothing of the prior."""
+    *parents, cell = family.variables(task.grounding.schema)
+    partition, instance = family.partition or (), task.grounding.instance
+    cells = cells_of(partition, instance, instance.schema.references[family.name])
+    rows = np.where(cell_sizes(cells, cell.num_states) > 0, values, 0.0)
+    return ReferenceCPD(cell, rows / rows.sum(axis=-1, keepdims=True), [term.text for term in partition], parents)
 
 
 def _ordered(cpd: CPD, family: Family) -> CPD:
@@ -151,6 +163,16 @@ def _settled(tolerance: float) -> Callable[[Run[EMState]], str]:
         return "converged" if gain <= tolerance * (abs(run.trace[-1]) + tolerance) else ""
 
     return rule
+
+
+def refuse_unknown_references(grounding: Grounding) -> None:
+    """Refuse references that would have to be inferred, together with what they are chosen by."""
+    for ground in grounding.families:
+        if ground.family.is_reference and not is_complete(family_table(grounding, ground)).all():
+            raise NotSupported(
+                f"{ground.family.name!r}, its parents and its partition must be known where its distribution is "
+                "learned: leave out the objects where one is missing, or fix the reference (no references=)."
+            )
 
 
 def _refuse_kinds(task: Task) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from plausible.variables import Evidence, Variable
 _MOST_FACTORS = 50_000
 _NOTHING = Evidence({}, {}, {})
 _IMPOSSIBLE = "The values in the tables have probability zero under this model."
+_SIZES = "The cells that references are chosen from have their expected sizes, as not all attributes are known."
 _ADVICE = "The messages have not settled: try a larger budget, or engine=Gibbs()."
 
 
@@ -114,6 +115,13 @@ class Collective:
 
         Without hidden variables there is nothing to do.
         """
+        solution = self._solve(engine, budget)
+        if not self.ground.is_approximate:
+            return solution
+        told = replace(solution.info, exact=False, error=None, advice=_SIZES)
+        return replace(solution, info=told)
+
+    def _solve(self, engine: Any, budget: Budget | None) -> Solution:
         clusters = self.ground.clusters
         if engine not in (None, "auto"):
             return _by_engine(clusters, engine)

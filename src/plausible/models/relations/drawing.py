@@ -12,6 +12,7 @@ from plausible.cpds import CPD
 from plausible.models.relations.families import Dependency, layers
 from plausible.models.relations.grounding import GroundFamily, Grounding
 from plausible.models.relations.instance import Instance
+from plausible.models.relations.references import ReferenceCPD
 from plausible.models.relations.term_values import term_values
 
 
@@ -20,12 +21,18 @@ def draw_attributes(
 ) -> Instance:
     """The instance with all attributes that have a distribution drawn anew. O(objects x parents)."""
     levels = generator.random(grounding.num_nodes)
+    schema = grounding.schema
     columns = {
         name: np.array(grounding.instance.column(name), dtype=np.float64 if _is_number(grounding, name) else np.int64)
         for name in grounding.attributes
+        if name not in schema.references
     }
     instance = grounding.instance.with_columns(columns)
     for group in layers(grounding.attributes, found):
+        if group[0] in schema.references:  # alone, as no cycle goes over it
+            instance = _with_drawn_reference(grounding, instance, group[0], cpds, levels)
+            grounding = Grounding(schema, [ground.family for ground in grounding.families], instance)
+            continue
         families = [
             (ground, cpd)
             for ground, cpd in zip(grounding.families, cpds, strict=True)
@@ -40,6 +47,19 @@ def draw_attributes(
             for (ground, cpd), own in zip(families, depths, strict=True):
                 _draw(grounding, instance, ground, cpd, np.flatnonzero(own == depth), levels)
     return instance
+
+
+def _with_drawn_reference(
+    grounding: Grounding, instance: Instance, name: str, cpds: Sequence[CPD], levels: NDArray[Any]
+) -> Instance:
+    """The instance with the objects that a slot refers to drawn."""
+    number = next(at for at, ground in enumerate(grounding.families) if ground.family.attribute == name)
+    ground, cpd = grounding.families[number], cpds[number]
+    if not len(ground.rows):
+        return instance
+    assert isinstance(cpd, ReferenceCPD)
+    columns = {one.term.text: term_values(one.term, instance, ground.rows) for one in ground.terms}
+    return instance.with_references(name, cpd.on(instance).quantile(columns, levels[ground.children]))
 
 
 def _draw(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from plausible.cpds import CPD
-from plausible.errors import InvalidModel
-from plausible.models.relations.schema import KEY, Schema
+from plausible.errors import CyclicGraph, InvalidModel
+from plausible.models.relations.references import ReferenceCPD, cells_variable, read_partition
+from plausible.models.relations.schema import KEY, Schema, Slot
 from plausible.models.relations.terms import Chain, Term, read_chain, read_term
 from plausible.variables import Variable
 
@@ -18,6 +19,8 @@ class Family:
 
     child: Chain  # from the class to what it tells: its own attribute, or one of what its objects also are
     terms: tuple[Term, ...]  # its parents
+    #: Of a reference that has a distribution: the attributes of its targets that it chooses by; else none.
+    partition: tuple[Term, ...] | None = None
 
     @property
     def base(self) -> str:
@@ -34,23 +37,50 @@ class Family:
         """The same as seen from its class, which is how its distribution calls it."""
         return f"{self.base}.{self.child.attribute}"
 
+    @property
+    def is_reference(self) -> bool:
+        """Whether it tells what a slot refers to."""
+        return self.partition is not None
+
     def variables(self, schema: Schema) -> tuple[Variable, ...]:
-        """Those of its distribution: parents, then the child."""
-        child = schema.variable(self.attribute).renamed(self.name)
+        """Those of its distribution: parents, then the child; of a reference the cell of what it refers to."""
+        if self.partition is None:
+            child = schema.variable(self.attribute).renamed(self.name)
+        else:
+            child = cells_variable(schema, self.name, self.partition)
         return (*(term.variable(schema) for term in self.terms), child)
+
+    def cell_terms(self, schema: Schema) -> tuple[Term, ...]:
+        """The attributes of a partition as those of the one object that is referred to."""
+        names = [term.text.partition(".")[2] for term in self.partition or ()]
+        return tuple(read_term(f"{self.name}.{name}", schema) for name in names)
 
 
 def read_family(schema: Schema, name: str, parents: Iterable[str]) -> Family:
     """The family of an attribute, "class.attribute", with parents as texts."""
     child = read_chain(name, schema)
+    return Family(child, _read_parents(schema, name, child.base, parents))
+
+
+def read_reference(schema: Schema, name: str, parents: Iterable[str], partition: Iterable[str]) -> Family:
+    """The family of a reference, "class.slot"."""
+    chosen_by = read_partition(schema, name, partition)
+    owner, slot = name.split(".")
+    if slot == KEY or owner in schema.existence:
+        why = "says what an object also is" if slot == KEY else f"is an end of {owner!r}, which may exist or not"
+        raise InvalidModel(f"{name!r} {why}: it has no distribution. Leave its ReferenceCPD out.")
+    return Family(Chain(owner, (), slot), _read_parents(schema, name, owner, parents), chosen_by)
+
+
+def _read_parents(schema: Schema, name: str, base: str, parents: Iterable[str]) -> tuple[Term, ...]:
     terms = tuple(read_term(text, schema) for text in parents)
     for term in terms:
-        if term.chain.base != child.base:
+        if term.chain.base != base:
             raise InvalidModel(
                 f"{term.text!r} can't be a parent of {name!r}: parents are told from the same object, so their chains "
-                f"begin with {child.base!r}."
+                f"begin with {base!r}."
             )
-    return Family(child, terms)
+    return terms
 
 
 def in_order(families: Iterable[Family]) -> list[int]:
@@ -78,7 +108,8 @@ def read_families(schema: Schema, cpds: Iterable[CPD]) -> tuple[Schema, tuple[Fa
 
     Where an attribute has several distributions, an object takes the first one whose parents it has.
     """
-    listed = list(cpds)
+    given = list(cpds)
+    listed = [cpd for cpd in given if not isinstance(cpd, ReferenceCPD)]
     for cpd in listed:
         schema = _with_child(schema, cpd)
     families = [read_family(schema, cpd.variable.name, cpd.parent_names) for cpd in listed]
@@ -91,6 +122,11 @@ def read_families(schema: Schema, cpds: Iterable[CPD]) -> tuple[Schema, tuple[Fa
                 f"{first.name!r} has {list(first.states)}, "
                 f"that of {cpd.variable.name!r} has {list(cpd.variable.states)}."
             )
+    references = [cpd.on_schema(schema) for cpd in given if isinstance(cpd, ReferenceCPD)]
+    families += [read_reference(schema, one.slot, one.parent_names, one.partition) for one in references]
+    listed += references
+    if twice := {one.slot for one in references if sum(other.slot == one.slot for other in references) > 1}:
+        raise InvalidModel(f"{min(twice)!r} has two distributions, and a reference has one. Leave out one.")
     order = in_order(families)
     bound = [listed[at].bind({variable.name: variable for variable in families[at].variables(schema)}) for at in order]
     return schema, tuple(families[at] for at in order), tuple(bound)
@@ -132,19 +168,57 @@ class Dependency:
 
 def dependencies(schema: Schema, families: Iterable[Family]) -> list[Dependency]:
     """Which attributes depend on which, by class."""
-    return [
-        dependency(schema, family.child, term)
-        for family in families
-        for term in family.terms
-        if not term.counts_objects
-    ]
+    listed = list(families)
+    uncertain = {family.attribute for family in listed if family.is_reference}
+    found = []
+    for family in listed:
+        for term in family.terms:
+            if term.chain.attribute is not None and (term.function != "count" or term.of is not None):
+                found.append(dependency(schema, family.child, term))
+            found += _on_references(schema, family.child, term, uncertain)
+        found += [Dependency(term.chain.target, family.attribute, False, False) for term in family.partition or ()]
+    return found
+
+
+def _on_references(schema: Schema, child: Chain, term: Term, uncertain: Collection[str]) -> Iterator[Dependency]:
+    """That what goes over references that have a distribution depends on them."""
+    for place, slot in enumerate(term.chain.slots):
+        if slot.reference in uncertain:
+            walk = term.chain.slots[: place + slot.is_inverse]
+            yield Dependency(slot.reference, child.target, walk == child.slots, _is_guarded(schema, walk))
+
+
+def refuse_reference_cycles(schema: Schema, families: Iterable[Family]) -> None:
+    """Refuse dependencies in which a reference could depend on itself: they are looked at by class only."""
+    if cycle := reference_cycle(schema, families):
+        raise CyclicGraph(cycle[:-1], "A reference depends on its parents and on its partition, for all objects.")
+
+
+def reference_cycle(schema: Schema, families: Iterable[Family]) -> list[str]:
+    """Attributes and references on a cycle that may close on objects, where there are references on it."""
+    listed = list(families)
+    references = {family.attribute for family in listed if family.is_reference}
+    if not references:
+        return []
+    import networkx as nx
+
+    found = dependencies(schema, listed)
+    for component in nx.strongly_connected_components(nx.DiGraph([(one.parent, one.child) for one in found])):
+        if component & references:
+            cycle = open_cycle([one for one in found if one.parent in component and one.child in component])
+            if cycle:
+                return cycle
+    return []
 
 
 def dependency(schema: Schema, child: Chain, term: Term) -> Dependency:
     """What one parent makes depend on another attribute."""
     slots = term.chain.slots
-    guarded = bool(slots) and all(slot.reference in schema.acyclic and not slot.is_inverse for slot in slots)
-    return Dependency(term.chain.target, child.target, slots == child.slots, guarded)
+    return Dependency(term.chain.target, child.target, slots == child.slots, _is_guarded(schema, slots))
+
+
+def _is_guarded(schema: Schema, slots: Sequence[Slot]) -> bool:
+    return bool(slots) and all(slot.reference in schema.acyclic and not slot.is_inverse for slot in slots)
 
 
 def open_cycle(found: Sequence[Dependency]) -> list[str]:

@@ -19,6 +19,7 @@ from plausible.cpds.summaries import Summary, links
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.inference.propagation.belief_graph import Clusters
 from plausible.models.relations.grounding import GroundFamily, Grounding, GroundTerm, aggregate_cpd
+from plausible.models.relations.references import ReferenceCPD
 from plausible.models.relations.term_values import term_values
 from plausible.models.relations.terms import COUNT_FUNCTIONS
 from plausible.variables import Variable
@@ -92,12 +93,17 @@ class GroundFactors:
         self.variable_of = np.full(grounding.num_nodes, -1, dtype=np.int64)
         self.variable_of[hidden] = np.arange(len(hidden))
         build = _Builder(self._sizes_of(hidden))
+        #: Whether cells that references are chosen from have their expected sizes.
+        self.is_approximate = False
         #: For each family the table of the logarithms of its numbers.
-        self.tables = [_log_table(cpd) for cpd in cpds]
+        self.tables = [self._log_table(cpd, ground) for cpd, ground in zip(cpds, grounding.families, strict=True)]
         self.axes: list[list[Axis]] = []
         for number, ground in enumerate(grounding.families):
-            axes = [*(self._axis(build, ground, term) for term in ground.terms), self._child_axis(ground)]
+            axes = [*(self._axis(build, ground, term) for term in ground.terms), *self._child_axes(build, ground)]
             self.axes.append(axes)
+            if not axes:  # a reference to any object
+                build.log_constant += len(ground.rows) * float(self.tables[number])
+                continue
             for block in _blocks(build, number, axes, self.tables[number]):
                 build.blocks.append(block)
         self.blocks = tuple(build.blocks)
@@ -109,16 +115,32 @@ class GroundFactors:
     def _sizes_of(self, nodes: Ints) -> list[int]:
         grounding = self.grounding
         names = grounding.attributes
-        sizes = np.array([grounding.schema.variable(name).num_states for name in names], dtype=np.int64)
+        references = grounding.schema.references  # those that have a distribution are known
+        sizes = np.array([1 if name in references else grounding.schema.variable(name).num_states for name in names])
         lengths = np.diff([*grounding.starts.values(), grounding.num_nodes])
         every: list[int] = np.repeat(sizes, lengths)[nodes].tolist()
         return every
 
     # --- axes ---
 
-    def _child_axis(self, ground: GroundFamily) -> Axis:
-        size = self.grounding.schema.variable(ground.family.attribute).num_states
-        return self._node_axis(size, ground.children)
+    def _log_table(self, cpd: CPD, ground: GroundFamily) -> Floats:
+        """The logarithms of a table; of a reference with an axis for each attribute that it is chosen by."""
+        if not isinstance(cpd, ReferenceCPD):
+            return _log_table(cpd)
+        if not len(ground.rows):
+            return np.zeros(cpd.values.shape)
+        logs, is_exact = cpd.log_choices(self.grounding.instance)
+        self.is_approximate |= not is_exact
+        sizes = [term.variable(self.grounding.schema).num_states for term in ground.family.partition or ()]
+        return logs.reshape((*logs.shape[:-1], *sizes))
+
+    def _child_axes(self, build: _Builder, ground: GroundFamily) -> list[Axis]:
+        """What a family is of: an attribute, or those by which the object that is referred to was chosen."""
+        schema = self.grounding.schema
+        if ground.family.is_reference:
+            chosen_by = ground.family.cell_terms(schema)
+            return [self._axis(build, ground, self.grounding.certain_term(term, ground.rows)) for term in chosen_by]
+        return [self._node_axis(schema.variable(ground.family.attribute).num_states, ground.children)]
 
     def _node_axis(self, size: int, nodes: Ints) -> Axis:
         return Axis(size, self.grounding.codes[nodes].astype(np.int64), self.variable_of[nodes])

@@ -144,7 +144,9 @@ class Instance:
         return len(self.ids[name])
 
     def column(self, name: str) -> NDArray[Any]:
-        """The values of "class.attribute"; all missing where the tables lack it."""
+        """The values of "class.attribute", all missing where the tables lack it; the objects that a slot refers to."""
+        if name in self.references:
+            return self.references[name]
         if name in self.columns:
             return self.columns[name]
         variable, num = self.schema.variable(name), self.num_objects(name.partition(".")[0])
@@ -163,6 +165,10 @@ class Instance:
     def with_columns(self, columns: Mapping[str, NDArray[Any]]) -> Instance:
         """The same objects with other values of some attributes: a completion, where they had none."""
         return replace(self, columns=MappingProxyType({**self.columns, **columns}))
+
+    def with_references(self, reference: str, places: Ints) -> Instance:
+        """The same objects with other ends of one reference."""
+        return replace(self, references=MappingProxyType({**self.references, reference: places}), _links={})
 
     def to_frames(self) -> dict[str, pd.DataFrame]:
         """Class -> its table: ids, references, attributes.
@@ -286,9 +292,7 @@ def _read_ids(name: str, columns: Mapping[str, Any]) -> pd.Index[Any]:
     if KEY not in columns:
         return pd.RangeIndex(len(next(iter(columns.values()), ())))
     column = columns[KEY]
-    index: pd.Index[Any] = pd.Index(
-        column.to_numpy() if hasattr(column, "to_numpy") else list(column), tupleize_cols=False
-    )
+    index: pd.Index[Any] = pd.Index(column.to_numpy() if hasattr(column, "to_numpy") else list(column))
     if index.hasnans:
         row = int(np.argmax(index.isna()))
         raise InvalidArgument(f"Row {row} of {name!r} has no {KEY}: each object needs one.")
@@ -299,20 +303,7 @@ def _read_ids(name: str, columns: Mapping[str, Any]) -> pd.Index[Any]:
             f"Two objects of {name!r} have the {KEY} {plain(twice)!r} (rows {', '.join(map(str, rows))}): ids tell "
             "objects apart. A table of facts about one object needs a column that refers to it, and no id."
         )
-    if index.dtype == object and index.inferred_type != "string":  # others that differ are called differently
-        _refuse_alike(name, index)
     return index
-
-
-def _refuse_alike(name: str, keys: Iterable[Any]) -> None:
-    """Refuse objects that are called the same though their ids differ, such as 1 and "1"."""
-    seen: set[str] = set()
-    for text in map(key_text, keys):
-        if text in seen:
-            raise InvalidArgument(
-                f"Two objects of {name!r} would both be called '{name}[{text}]': give them ids that differ as texts."
-            )
-        seen.add(text)
 
 
 def _read_references(reference: str, target: str, columns: Mapping[str, Any], ids: pd.Index[Any]) -> Ints:
@@ -332,7 +323,7 @@ def _read_references(reference: str, target: str, columns: Mapping[str, Any], id
     keys = [value for value in values if not is_absent(value)]
     known = np.full(len(values) + 1, -1, dtype=np.int64)
     if keys:
-        known[:-1][is_key] = ids.get_indexer(pd.Index(keys, tupleize_cols=False))
+        known[:-1][is_key] = ids.get_indexer(pd.Index(keys))
         dangling = np.flatnonzero(is_key & (known[:-1] < 0))
         if dangling.size:
             raise _dangling(reference, target, values, places, dangling, ids)
@@ -395,8 +386,6 @@ def _expand(
         references[f"{name}.{slot}"] = ends.astype(np.int64)
     levels: list[Any] = [ids[target] for target in targets]
     ids[name] = pd.MultiIndex(levels=levels, codes=list(kept), names=list(slots))
-    if any("," in key_text(key) for level in levels if level.dtype.kind not in "iuf" for key in level):
-        _refuse_alike(name, ids[name])
     return exists[is_link]
 
 

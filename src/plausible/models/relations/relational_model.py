@@ -13,9 +13,10 @@ from plausible.base.frozen import Frozen
 from plausible.base.hints import RELATIONAL_HINTS, Hinted
 from plausible.base.method_names import keyword_hints, own_methods
 from plausible.base.options import Seed, generator_of
+from plausible.base.query_info import QueryInfo
 from plausible.base.records import TextTable
 from plausible.cpds import CPD, KINDS
-from plausible.errors import InvalidModel, UnknownVariable, counted
+from plausible.errors import InvalidModel, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.inference.choice import EngineChoice
@@ -33,9 +34,11 @@ from plausible.models.relations.families import (
     dependencies,
     open_cycle,
     read_families,
+    refuse_reference_cycles,
 )
 from plausible.models.relations.grounding import GroundFamily, Grounding, observed_evidence
 from plausible.models.relations.instance import Instance
+from plausible.models.relations.references import ReferenceCPD
 from plausible.models.relations.requisite import requisite
 from plausible.models.relations.schema import Schema
 from plausible.models.relations.term_values import term_values
@@ -108,6 +111,7 @@ class RelationalModel(Frozen, Hinted):
         if not isinstance(schema, Schema):
             raise InvalidModel(f"A relational model begins with a Schema(student=students, ...), not {schema!r}.")
         self.schema, self._families, self._cpds = read_families(schema, read_cpds((cpds,)))
+        refuse_reference_cycles(self.schema, self._families)
         self.notes = notes or Notes()
         self._last: Grounding | None = None
 
@@ -130,7 +134,7 @@ class RelationalModel(Frozen, Hinted):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes that have a distribution."""
+        """The attributes that have a distribution, and the references that do."""
         return tuple(by_attribute(self._families))
 
     @property
@@ -182,7 +186,8 @@ class RelationalModel(Frozen, Hinted):
 
         What the tables have of attributes with a distribution is no part of it: see `evidence`. Attributes without one
         stand in it with the value that they have. Aggregates are variables of their own, which inference takes in small
-        steps, however many objects they are of. O(objects).
+        steps, however many objects they are of. O(objects). The cells that a `ReferenceCPD` picks from are those of the
+        tables, whose partition attributes must be known.
 
         >>> import plausible as pb
         >>> schema = pb.Schema(coin={"id": ["dime", "cent"]})
@@ -191,8 +196,10 @@ class RelationalModel(Frozen, Hinted):
         ['coin[dime].side', 'coin[cent].side']
         """
         grounding = self._grounding(tables)
-        grounding.refuse_cycles()
-        return BayesianNetwork(grounding.cpds(range(grounding.num_nodes), self._cpds), notes=self.notes)
+        if not self.is_stratified:
+            _ = grounding.generations  # a cycle is told by its objects
+        cpds = grounding.cpds(range(grounding.num_nodes), self._on(grounding))
+        return BayesianNetwork(cpds, notes=self.notes)
 
     def evidence(self, tables: TablesLike) -> dict[str, Any]:
         """What the tables tell of attributes with a distribution, as evidence of the ground network."""
@@ -297,9 +304,12 @@ class RelationalModel(Frozen, Hinted):
         weighed = {nodes[name] for name in (*found.soft, *beliefs)}
         observed = {nodes[name] for name in (*found.hard, *found.values)}
         cut = {nodes[name] for name in settings}
+        self._refuse_cells(settings, grounding)
+        fixed = grounding.is_known.copy()
+        fixed[list(cut)] = False
         part = requisite(grounding, [nodes[name] for name in names], observed, weighed, cut)
         network = BayesianNetwork(
-            grounding.cpds(part.nodes, self._cpds),
+            grounding.cpds(part.nodes, self._on(grounding), fixed),
             inputs=[grounding.variable(node) for node in part.inputs],
             notes=self.notes,
         )
@@ -319,7 +329,8 @@ class RelationalModel(Frozen, Hinted):
 
         All that the tables lack is inferred together. The answer is exact where what is unknown hangs together without
         cycles, or in a clique tree within the budget; else it is that of loopy belief propagation. The frame's
-        `attrs["info"]` says which.
+        `attrs["info"]` says which. It is no exact one either where references are chosen by attributes that are not
+        known of all objects: cells then have the size that the known ones make expect.
 
         Parameters
         ----------
@@ -329,11 +340,14 @@ class RelationalModel(Frozen, Hinted):
         import pandas as pd
 
         grounding = self._grounding(tables)
-        grounding.refuse_cycles()
         owner, _ = self.schema.split(target)
-        variable = self._own(target)
-        beliefs, info = Collective(grounding, self._cpds).beliefs(target, engine, budget)
-        frame = pd.DataFrame(beliefs, columns=list(variable.states), index=grounding.instance.ids[owner])
+        self._check_own(target)
+        if grounding.has_open_references:
+            beliefs, info = self._one_by_one(grounding, target, engine, budget)
+        else:
+            beliefs, info = Collective(grounding, self._cpds).beliefs(target, engine, budget)
+        states = list(grounding.class_variable(target).states)
+        frame = pd.DataFrame(beliefs, columns=states, index=grounding.instance.ids[owner])
         frame.attrs["info"] = info
         return frame
 
@@ -344,7 +358,7 @@ class RelationalModel(Frozen, Hinted):
         import pandas as pd
 
         beliefs = self.predict_proba(tables, target, engine=engine, budget=budget)
-        states = np.array([*self._own(target).states, None], dtype=object)[:-1]
+        states = np.array([*beliefs.columns, None], dtype=object)[:-1]
         best = states[beliefs.to_numpy().argmax(axis=1)]
         return pd.Series(best, index=beliefs.index, name=target.partition(".")[2]).infer_objects()
 
@@ -357,16 +371,22 @@ class RelationalModel(Frozen, Hinted):
         be done, as for `predict_proba`; the number is then an `Estimate` with its `info`.
         """
         grounding = self._grounding(tables)
-        grounding.refuse_cycles()
         if grounding.is_known.all():
             return math.fsum(
                 float(_log_probabilities(grounding, ground, cpd).sum())
-                for ground, cpd in zip(grounding.families, self._cpds, strict=True)
+                for ground, cpd in zip(grounding.families, self._on(grounding), strict=True)
+                if len(ground.rows)
             )
+        if grounding.has_open_references:
+            network = self.ground(grounding.instance)
+            return network.log_probability(self.evidence(grounding.instance), engine=engine, budget=budget)
         return Collective(grounding, self._cpds).log_likelihood(engine, budget)
 
     def sample(self, tables: TablesLike, seed: Seed = None) -> dict[str, pd.DataFrame]:
-        """Draw all attributes with a distribution anew, for the objects and references of some tables: tables again."""
+        """Draw all attributes with a distribution anew, for the objects and references of some tables: tables again.
+
+        References with a distribution are drawn, too.
+        """
         grounding = self._grounding(tables)
         return draw_attributes(grounding, self._cpds, self.dependencies, generator_of(seed)).to_frames()
 
@@ -374,17 +394,44 @@ class RelationalModel(Frozen, Hinted):
 
     def _grounding(self, tables: TablesLike) -> Grounding:
         """The model on tables; that on the last instance is kept, as an instance never changes."""
-        instance, kept = self.read(tables), self._last
-        if kept is None or kept.instance is not instance:
-            kept = self._last = Grounding(self.schema, self._families, instance)
-        return kept  # not `_last`, which other threads may have set since
+        instance = self.read(tables)
+        if self._last is None or self._last.instance is not instance:
+            self._last = Grounding(self.schema, self._families, instance)
+        return self._last
 
-    def _own(self, target: str) -> Variable:
+    def _check_own(self, target: str) -> None:
+        """Refuse what has no distribution."""
         if target not in self.attributes:
             if own := inherited(target, self.schema):
                 raise UnknownVariable(f"{target!r} is {own!r} of objects that are both: ask for {own!r}.")
             raise UnknownVariable.named(target, self.attributes, "the attributes with a distribution in this model")
-        return self.schema.variable(target)
+
+    def _on(self, grounding: Grounding) -> list[CPD]:
+        """The distributions, those of references over the objects that there are."""
+        return [
+            cpd.on(grounding.instance) if isinstance(cpd, ReferenceCPD) and len(ground.rows) else cpd
+            for cpd, ground in zip(self._cpds, grounding.families, strict=True)
+        ]
+
+    def _one_by_one(
+        self, grounding: Grounding, target: str, engine: EngineChoice, budget: Budget | None
+    ) -> tuple[Floats, QueryInfo]:
+        """P(target | tables) of each object by the ground network, which takes references that are not known."""
+        network, start = self.ground(grounding.instance), grounding.starts[target]
+        names = [grounding.name(start + place) for place in range(len(grounding.instance.column(target)))]
+        found = network.marginals(self.evidence(grounding.instance), targets=names, engine=engine, budget=budget)
+        info = next(factor.info for factor in found.values())
+        return np.array([found[name].values for name in names]), info or QueryInfo("what the tables have")
+
+    def _refuse_cells(self, settings: Iterable[str], grounding: Grounding) -> None:
+        """Refuse to set what references are chosen by, which would move objects to other cells."""
+        chosen_by = {term.chain.target for family in self._families for term in family.partition or ()}
+        for name in settings:
+            if grounding.attribute_of(grounding.node(name))[0] in chosen_by:
+                raise NotSupported(
+                    f"do= sets {name!r}, by which references are chosen: their cells are those of the tables. Set it "
+                    "there."
+                )
 
     # --- files ---
 
@@ -447,7 +494,8 @@ def cpd_of(record: Mapping[str, Any]) -> CPD:
     """The inverse of `cpd_record`."""
     *parents, child = map(variable_of, record["scope"])
     parts = {key: part for key, part in record.items() if key not in ("scope", "kind")}
-    return KINDS[record["kind"]].from_record(child, tuple(parents), parts)
+    kind = ReferenceCPD if record["kind"] == ReferenceCPD.kind else KINDS[record["kind"]]
+    return kind.from_record(child, tuple(parents), parts)
 
 
 def _rebuilt(schema: Schema, cpds: Sequence[CPD], notes: Notes) -> RelationalModel:
