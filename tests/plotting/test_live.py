@@ -206,6 +206,15 @@ def test_a_diagram_shows_what_happens_under_its_strategy():
     subject = Subject.of_solution(solution, OPTIONS)
     told = Live(subject, scene_of(subject))
     assert {one["name"] for one in told.scene.data["nodes"] if one["isDecision"]} == {"test", "drill"}
+    texts = {one["name"]: [item["text"] for item in one["items"] if "text" in item] for one in told.scene.data["nodes"]}
+    assert texts["test"] == ["test"]
+    # By hand: after the test, closed and open promise more than drilling costs, diffuse does not.
+    rule = ["seismic", "test", "do", "closed", "yes", "yes", "open", "yes", "yes", "diffuse", "yes", "no"]
+    assert texts["drill"] == ["drill", *rule]
+    frame, *others = node(told.scene, "drill")["items"]
+    inner = [item for item in others if "text" in item]
+    assert all(frame["y"] < item["y"] < frame["y"] + frame["height"] for item in inner)
+    assert all(frame["x"] < item["x"] < frame["x"] + frame["width"] for item in inner)
     answer = told.answer({}, {})
     assert answer.data["facts"] == ["Expected utility 16.75"]
     network = subject.model

@@ -40,6 +40,14 @@ def test_an_action_is_tried_and_the_tree_is_drawn(show):
     panel.get_by_text("no other is worth more").wait_for()
     panel.get_by_role("button", name="draw the decision tree").click()
     panel.get_by_role("img", name="The decision tree, with the best choices.").wait_for()
+    # What is sure to be done is marked; once the ground is known, so is whether to drill.
+    assert page.state("test", 1).get_attribute("aria-label") == "yes 100%, best"
+    drill = page.page.get_by_role("listbox", name="drill", exact=True)
+    assert drill.locator(".chosen").count() == 0
+    page.state("seismic", 2).click()
+    page.settle()
+    drill.locator(".chosen").wait_for()
+    assert page.state("drill", 0).get_attribute("aria-label") == "no 100%, best"
     before = page.page.locator(".facts").inner_text()
     page.state("drill", 1).click()
     page.settle()

@@ -58,10 +58,10 @@ def _node(diagram: Diagram, name: str, policies: Mapping[str, Policy], view: Vie
         return name_node(name, f"chance {one_line(name)}: {states}", "oval", replace(PLAIN, tag=tag))
     if name not in policies:
         return name_node(name, f"decision {one_line(name)}: {states}", "rectangle", replace(DECISION, tag=tag))
-    return _policy_node(policies[name], replace(DECISION, tag=tag))
+    return policy_node(policies[name], replace(DECISION, tag=tag))
 
 
-def _policy_node(policy: Policy, style: Style) -> Node:
+def policy_node(policy: Policy, style: Style = DECISION) -> Node:
     """What to do for what is seen: what can happen under the strategy, the likeliest first."""
     name = policy.decision.name
     order = np.argsort(-np.round(policy.probability, 12), kind="stable")

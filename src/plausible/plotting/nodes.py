@@ -12,7 +12,7 @@ from plausible.plotting.drawing import Node
 from plausible.plotting.geometry import Size
 from plausible.plotting.measuring import fitted, text_width
 from plausible.plotting.palette import Colour
-from plausible.plotting.parts import Box, Item, Path, Text
+from plausible.plotting.parts import Box, Item, Path, Text, moved
 
 #: Sizes of names and of what stands below them; longer names are cut.
 _NAME, _SMALL, _TAG = 12.5, 11.0, 10.0
@@ -175,6 +175,16 @@ def table_node(name: str, header: Sequence[str], rows: Sequence[Sequence[str]], 
     rule = _HEADER + _ROW - 0.5
     items.append(Path(((_PAD, rule), (width - _PAD, rule)), style.frame))
     return Node(name, Size(width, height), tuple(items), title)
+
+
+def stacked(node: Node, table: Node) -> Node:
+    """A box of rows with what stands in a table node below them."""
+    frame, header = node.items
+    assert isinstance(frame, Box)
+    width, height = max(node.size.width, table.size.width), node.size.height + table.size.height - _HEADER
+    below = moved(table.items[2:], 0, node.size.height - _HEADER)
+    items = (replace(frame, width=width, height=height), header, *below)
+    return replace(node, size=Size(width, height), items=items, title=table.title)
 
 
 def _header(name: str, style: Style, hidden: int, least: float) -> tuple[list[Item], float]:

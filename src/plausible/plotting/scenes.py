@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from plausible.base.records import format_number, one_line
-from plausible.decisions.solving.solution import Solution
+from plausible.decisions.solving.solution import Policy, Solution
 from plausible.factors import Factor
 from plausible.graphs.base_graph import BaseGraph
 from plausible.graphs.marks import Edge, Mark
-from plausible.plotting.decisions import DECISION, INFORMATION, UTILITY
+from plausible.plotting.decisions import DECISION, INFORMATION, UTILITY, policy_node
 from plausible.plotting.drawing import Look, Node, arc_of, drawn
 from plausible.plotting.focus import FocusLike, view_of
 from plausible.plotting.measuring import FONTS
 from plausible.plotting.models import described, heading_of, places_of
-from plausible.plotting.nodes import MEASURES, PLAIN, dot_node, label_of, name_node, row_node
+from plausible.plotting.nodes import MEASURES, PLAIN, dot_node, label_of, name_node, row_node, stacked
 from plausible.plotting.palette import PALETTE
 from plausible.plotting.parts import Part
 from plausible.plotting.picture import Picture
@@ -27,13 +27,14 @@ MOST_LISTED = 64
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a live picture is of: a model that answers, the graph that is drawn, what is decided and what counts."""
+    """What a live picture is of: a model that answers, the graph that is drawn, what is decided, by which rule, and what counts."""
 
     model: Any
     graph: BaseGraph
     title: str
     options: Mapping[str, Any]  # Engine and budget of every question
     decisions: Collection[str] = ()
+    policies: Mapping[str, Policy] = field(default_factory=dict)
     utilities: Mapping[str, Factor] = field(default_factory=dict)
 
     @classmethod
@@ -47,7 +48,7 @@ class Subject:
         diagram = solution.policies.diagram
         network = diagram.network(solution.strategy)
         name = one_line(diagram.notes.name)
-        return cls(network, diagram.graph, name, options, diagram.decisions, diagram.utility_factors)
+        return cls(network, diagram.graph, name, options, diagram.decisions, solution.policies, diagram.utility_factors)
 
     @property
     def place(self) -> str:
@@ -134,8 +135,10 @@ def _node(subject: Subject, name: str, hidden: int) -> Node:
         states = f"{format_number(subject.model.variables[name].num_states)} states"
         return name_node(name, title, more=[states])
     labels = [str(state) for state in subject.model.variables[name].states]
-    node = row_node(name, labels, hidden, DECISION if name in subject.decisions else PLAIN)
-    return replace(node, title=title)
+    if name not in subject.decisions:
+        return replace(row_node(name, labels, hidden), title=title)
+    node, policy = replace(row_node(name, labels, hidden, DECISION), title=title), subject.policies[name]
+    return stacked(node, policy_node(policy)) if policy.uses else node
 
 
 def _part(part: Part) -> dict[str, Any]:
