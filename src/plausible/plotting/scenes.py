@@ -16,7 +16,7 @@ from plausible.plotting.drawing import Look, Node, arc_of, drawn
 from plausible.plotting.focus import FocusLike, view_of
 from plausible.plotting.measuring import FONTS
 from plausible.plotting.models import described, heading_of, places_of
-from plausible.plotting.nodes import MEASURES, PLAIN, dot_node, label_of, name_node, row_node, stacked
+from plausible.plotting.nodes import MEASURES, dot_node, label_of, name_node, row_node, stacked
 from plausible.plotting.palette import PALETTE
 from plausible.plotting.parts import Part
 from plausible.plotting.picture import Picture
@@ -27,7 +27,7 @@ MOST_LISTED = 64
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a live picture is of: a model that answers, the graph that is drawn, what is decided, by which rule, and what counts."""
+    """What a live picture is of: a model that answers, the graph that is drawn, what is decided, how, and what counts."""
 
     model: Any
     graph: BaseGraph
