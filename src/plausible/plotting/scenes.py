@@ -27,7 +27,7 @@ MOST_LISTED = 64
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a live picture is of: a model that answers, the graph that is drawn, what is decided, how, and what counts."""
+    """What a live picture is of: a model that answers, the graph, what is decided by which rule, and what counts."""
 
     model: Any
     graph: BaseGraph
