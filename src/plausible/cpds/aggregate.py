@@ -155,7 +155,7 @@ class AggregateCPD(CPD):
         self._check_states(known)
         if self.is_bound:
             self._positions = _counted_positions(self.variable.name, known[0], self._of, self.function)
-            self._values = _whole_numbers(known[0].states) if self.function == "mean" else ()
+            self._values = whole_numbers(known[0].states) if self.function == "mean" else ()
             self._of = None
             self._summarize()
 
@@ -360,7 +360,7 @@ def _counted_positions(name: str, parent: Variable, of: Any, function: str) -> t
     return tuple(sorted({state_index(parent, state, f"of= of the {function} {name!r}") for state in listed}))
 
 
-def _whole_numbers(states: Sequence[State]) -> tuple[int, ...]:
+def whole_numbers(states: Sequence[State]) -> tuple[int, ...]:
     """Numbers as whole ones whose differences have the same ratios: those that print as states, or their positions.
 
     A float counts as the decimal number that it prints as.

@@ -236,3 +236,25 @@ def test_what_cannot_be_learned_is_refused_by_name():
     ages = {"student": {"id": [0, 1], "age": [20.5, None]}}
     with pytest.raises(NotSupported, match=r"'student\.age' is a number"):
         pb.learn.relational(pb.Schema(student={"id": [0], "age": [20.5]}), ages, {})
+
+
+def test_a_search_of_which_a_column_takes_all_rows_says_so():
+    """Scores are of complete rows: a hidden attribute leaves none, and is named."""
+    tables = {"student": {"id": [0, 1]}, "registration": {"student": [0, 1, 1], "grade": ["A", "B", "A"]}}
+    schema = pb.Schema(tables, keys={"registration.student": "student"})
+    with pytest.raises(InvalidArgument, match=r"'student\.wits' is missing most often"):
+        pb.learn.relational(schema, tables, hidden={"student.wits": 2})
+
+
+def test_parents_that_a_score_refuses_are_no_candidates():
+    """Under a score of mixed data states depend on no numbers: the search ends, and finds what else there is."""
+    rng = np.random.default_rng(0)
+    owner, level = rng.integers(50, size=600), rng.normal(size=50)
+    tables = {
+        "student": {"id": range(50), "level": level, "hard": np.where(level > 0, "y", "n")},
+        "registration": {"student": owner, "grade": np.where(level[owner] > 0, "A", "B")},
+    }
+    schema = pb.Schema(tables, keys={"registration.student": "student"})
+    fit = pb.learn.relational(schema, tables, score="conditional-gaussian-bic")
+    assert "registration.student.level" not in fit.parents["registration.grade"][0]
+    assert "student.hard" in fit.parents["student.level"][0]

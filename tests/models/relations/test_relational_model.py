@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.errors import CyclicGraph, NotRepresentable
+from plausible.errors import CyclicGraph, InvalidArgument, NotRepresentable
 from plausible.models.relations.families import open_cycle
 
 KEYS = {"registration.student": "student", "registration.course": "course", "course.teacher": "teacher"}
@@ -315,6 +315,88 @@ def test_a_cycle_among_objects_is_told_by_their_names():
     np.testing.assert_allclose(model.ground(line).query("person[cy].mood").values, [0.5, 0.5] @ step @ step)
     drawn = model.sample(line, seed=0)["person"]
     assert drawn["mood"].notna().all()
-    circle = {"person": {"id": ["ann", "bo"], "boss": ["bo", "ann"]}}
-    with pytest.raises(CyclicGraph, match=r"person\[ann\]\.mood"):
-        model.ground(circle)
+
+
+@pytest.mark.parametrize("acyclic", [(), ("person.boss",)])
+def test_tables_that_close_a_circle_are_refused_by_every_question(acyclic):
+    """Products of distributions in a circle are no probability, whatever the schema says of its slots."""
+    circle = {"person": {"id": ["ann", "bo", "cy"], "boss": ["bo", "ann", "ann"], "mood": ["good", "bad", None]}}
+    schema = pb.Schema(circle, keys={"person.boss": "person"}, acyclic=acyclic)
+    step = pb.TableCPD("person.mood", [[0.9, 0.1], [0.2, 0.8]], ["person.boss.mood"], states=["good", "bad"])
+    model = pb.RelationalModel(schema, [step])
+    complete = {"person": {**circle["person"], "mood": ["good", "bad", "bad"]}}
+    told = r"(person\[(ann|bo)\]\.mood) -> person\[(ann|bo)\]\.mood -> \1\."
+    for ask in (
+        lambda: model.ground(circle),
+        lambda: model.predict_proba(circle, "person.mood"),
+        lambda: model.log_likelihood(circle),
+        lambda: model.log_likelihood(complete),
+        lambda: model.sample(circle, seed=0),
+        lambda: pb.learn.relational(schema, complete, {"person.mood": ["person.boss.mood"]}),
+    ):
+        with pytest.raises(CyclicGraph, match=told):
+            ask()
+
+
+def test_objects_that_are_called_alike_are_refused():
+    """Names of ground variables tell objects apart: neither 1 and "1", nor the pairs a,b + c and a + b,c."""
+    with pytest.raises(InvalidArgument, match=r"'coin\[1\]'"):
+        one_coin([1, "1"])
+    assert one_coin([1, "2"]).num_objects("coin") == 2
+    papers = {"id": ["a", "a,b", "c", "b,c"]}
+    schema = pb.Schema(
+        paper=papers, cites={"by": [], "of": []}, keys={"cites.by": "paper", "cites.of": "paper"}, existence=["cites"]
+    )
+    model = pb.RelationalModel(schema, [pb.TableCPD("cites.exists", [0.5, 0.5], states=[False, True])])
+    with pytest.raises(InvalidArgument, match=r"'cites\[a,b,c\]'"):
+        model.read({"paper": papers, "cites": {"by": [], "of": []}})
+
+
+def one_coin(ids):
+    tables = {"coin": {"id": ids}}
+    return pb.RelationalModel(pb.Schema(tables), [pb.TableCPD("coin.side", [0.5, 0.5], states=["h", "t"])]).read(tables)
+
+
+def test_ids_may_be_tuples():
+    """A compound key is one id, in tables and in references."""
+    tables = {"seat": {"id": [("A", 1), ("A", 2)]}, "guest": {"seat": [("A", 2), None], "mood": ["s", "t"]}}
+    schema = pb.Schema(tables, keys={"guest.seat": "seat"})
+    assert pb.RelationalModel(schema, []).read(tables).references["guest.seat"].tolist() == [1, -1]
+
+
+def test_means_of_decimals_are_exact_and_as_in_the_ground_network():
+    """0.1 and 0.3 are as far from 0.2 as they print, and large sums of them don't overflow."""
+    levels, rng = [0.1, 0.2, 100.1], np.random.default_rng(0)
+    schema = pb.Schema({"box": {"id": [0]}, "ball": {"box": []}}, keys={"ball.box": "box"})
+    table = [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]
+    model = pb.RelationalModel(schema, [
+        pb.TableCPD("ball.weight", [0.2, 0.3, 0.5], states=levels),
+        pb.TableCPD("box.heavy", table, parents=["mean(box.ball.weight)"], states=["n", "y"]),
+    ])  # fmt: skip
+    draws = [rng.choice(3, size=number) for number in rng.integers(1, 60, size=20)] + [np.array([0, 1])]
+    for drawn in draws:
+        tables = {"box": {"id": [0]}, "ball": {"box": [0] * len(drawn), "weight": [levels[at] for at in drawn]}}
+        tenths = [(1, 2, 1001)[at] for at in drawn]
+        nearest = min(range(3), key=lambda at: abs((1, 2, 1001)[at] * len(tenths) - sum(tenths)))
+        np.testing.assert_allclose(model.query("box[0].heavy", tables=tables).values, table[nearest])
+        np.testing.assert_allclose(model.predict_proba(tables, "box.heavy").to_numpy()[0], table[nearest])
+
+
+def test_whether_there_are_any_objects_needs_no_values():
+    """`exists` and `count` without a state are of the objects alone: nothing depends on their attributes."""
+    tables = {"box": {"id": [0, 1]}, "ball": {"box": [0], "weight": [None]}}
+    schema = pb.Schema(tables, keys={"ball.box": "box"}, variables={"ball.weight": ["low", "high"]})
+    for text in ("exists(box.ball.weight)", "count(box.ball.weight, cap=1)"):
+        model = pb.RelationalModel(
+            schema, [pb.TableCPD("box.full", [[1, 0], [0, 1]], parents=[text], states=["no", "yes"])]
+        )
+        assert model.dependencies == ()
+        assert model.predict(tables, "box.full").tolist() == ["yes", "no"]
+
+
+def test_equal_schemas_have_one_hash():
+    """The order of classes is no part of a schema's value."""
+    tables = {"student": {"id": ["anna"]}, "course": {"id": ["logic"]}}
+    turned = dict(reversed(tables.items()))
+    assert pb.Schema(tables) == pb.Schema(turned)
+    assert hash(pb.Schema(tables)) == hash(pb.Schema(turned))

@@ -189,6 +189,7 @@ def learn_relational(
     grounding = Grounding(base, families, instance)
     refuse_no_objects(grounding)
     refuse_unknown_references(grounding)
+    grounding.refuse_cycles()
     task = Task(grounding, prior, estimate_of(prior, estimate), kinds or {})
     structure_score = None if found is None else found.score
     if grounding.is_known.all():

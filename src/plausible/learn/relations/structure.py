@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, PlausibleWarning, counted, warn_caller
 from plausible.learn.relations.family_tables import family_table, is_complete
@@ -183,6 +185,8 @@ def _candidates(
         terms = list(candidate_terms(grounding.instance, family, max_length, aggregates))
     table = family_table(grounding, ground, terms)
     rows = is_complete(table)
+    if rows.size and not rows.any():
+        raise _no_complete_rows(grounding.instance, family, terms)
     if not rows.all():
         warn_caller(
             f"{counted(int((~rows).sum()), 'object')} of {family.base!r} lack a value that the structure search of "
@@ -194,15 +198,19 @@ def _candidates(
     chosen = read_score(
         fitting_score(statistics, score) if isinstance(score, str) and score in ("bic", "aic") else score
     )
-    depends = tuple(dependency(schema, family.child, term) if _has_parent(term) else None for term in terms)
-    return Candidates(
-        family, tuple(terms), tuple(len(term.chain.slots) for term in terms), depends, chosen.on(statistics)
+    scores = chosen.on(statistics)  # of numbers some refuse what has states to depend on numbers
+    terms = [term for term in terms if scores.family(family.name, [term.text]) > -np.inf]
+    depends = tuple(dependency(schema, family.child, term) if not term.counts_objects else None for term in terms)
+    return Candidates(family, tuple(terms), tuple(len(term.chain.slots) for term in terms), depends, scores)
+
+
+def _no_complete_rows(instance: Instance, family: Family, terms: Sequence[Term]) -> InvalidArgument:
+    columns = [family.attribute, *(term.chain.target for term in terms if not term.counts_objects)]
+    worst = min(columns, key=lambda name: float(np.mean(instance.is_known(name)))) if columns else family.attribute
+    return InvalidArgument(
+        f"No object of {family.base!r} has a value for all that the structure search of {family.name!r} looks at; "
+        f"{worst!r} is missing most often. Leave it out of the tables, name the only candidates=, or give parents=."
     )
-
-
-def _has_parent(term: Term) -> bool:
-    """Whether a term depends on attributes, and not on references alone."""
-    return term.chain.attribute is not None and (term.function != "count" or term.of is not None)
 
 
 def candidate_terms(instance: Instance, family: Family, max_length: int, aggregates: Sequence[str]) -> Iterator[Term]:

@@ -173,7 +173,7 @@ def dependencies(schema: Schema, families: Iterable[Family]) -> list[Dependency]
     found = []
     for family in listed:
         for term in family.terms:
-            if term.chain.attribute is not None and (term.function != "count" or term.of is not None):
+            if not term.counts_objects:
                 found.append(dependency(schema, family.child, term))
             found += _on_references(schema, family.child, term, uncertain)
         found += [Dependency(term.chain.target, family.attribute, False, False) for term in family.partition or ()]

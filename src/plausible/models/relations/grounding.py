@@ -22,7 +22,7 @@ from plausible.cpds.aggregate import AggregateFunction
 from plausible.cpds.summaries import Ties
 from plausible.errors import CyclicGraph, InvalidModel, NotSupported, UnknownVariable, suggestion
 from plausible.models.lowering import point_mass
-from plausible.models.relations.families import Family, by_attribute
+from plausible.models.relations.families import Family, by_attribute, dependencies, layers
 from plausible.models.relations.instance import Instance, Links
 from plausible.models.relations.references import reference_variable
 from plausible.models.relations.schema import Schema
@@ -157,9 +157,8 @@ class Grounding:
     def certain_term(self, term: Term, rows: Ints) -> GroundTerm:
         """A parent of some objects, as far as references are known."""
         variable, chain = term.variable(self.schema), term.chain
-        is_counted = chain.attribute is None or (term.function == "count" and term.of is None)
         ends = self.instance.ends(chain)[rows] if chain.is_single else None
-        if is_counted or chain.target not in self.starts:
+        if term.counts_objects or chain.target not in self.starts:
             return GroundTerm(term, variable, None, self._constants(term, rows), ends, None)
         start = self.starts[chain.target]
         if ends is not None and term.function not in COUNT_FUNCTIONS:
@@ -290,19 +289,37 @@ class Grounding:
     @cached_property
     def generations(self) -> Ints:
         """For each node how many steps lie before it, at the most; a cycle is an error that names it."""
+        self.refuse_cycles()
         depth, waiting = np.zeros(self.num_nodes, dtype=np.int64), self.parents.lengths.copy()
         ready, generation = np.flatnonzero(waiting == 0), 0
-        num_seen = len(ready)
         while ready.size:
             depth[ready] = generation
             below = chosen_links(self.children, ready).ends
             np.subtract.at(waiting, below, 1)
             ready, generation = np.unique(below[waiting[below] == 0]), generation + 1
-            num_seen += len(ready)
-        if num_seen < self.num_nodes:
-            cycle = self._cycle(np.flatnonzero(waiting > 0))
-            raise CyclicGraph([self.name(node) for node in cycle])
         return depth
+
+    def refuse_cycles(self) -> None:
+        """Refuse tables in which something depends on itself, by the names of its objects. O(nodes + edges)."""
+        if not self._may_be_cyclic:
+            return
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        parents, children = self._edges
+        graph = csr_array((np.ones(len(parents), dtype=np.bool_), (parents, children)), (self.num_nodes,) * 2)
+        components = connected_components(graph, connection="strong")[1]
+        closed = children[components[parents] == components[children]]
+        if closed.size:
+            cycle = self._cycle(np.flatnonzero(components == components[closed[0]]))
+            raise CyclicGraph([self.name(node) for node in cycle])
+
+    @property
+    def _may_be_cyclic(self) -> bool:
+        """Whether attributes depend on each other in a circle by class."""
+        found = dependencies(self.schema, [ground.family for ground in self.families])
+        groups = layers(self.attributes, found)
+        return len(groups) < len(self.attributes) or any(one.parent == one.child for one in found)
 
     def _cycle(self, nodes: Ints) -> list[int]:
         """A cycle among nodes each of which has a parent among them."""
@@ -313,9 +330,7 @@ class Grounding:
             parents = self.parents.ends[self.parents.starts[here] : self.parents.starts[here + 1]].tolist()
             before = next(parent for parent in parents if parent in among)
             if before in seen:
-                return [before, *walk[: seen[before] - 1 if seen[before] else None : -1]][
-                    : len(walk) - seen[before] + 1
-                ]
+                return [before, *reversed(walk[seen[before] + 1 :])]
             seen[before] = len(walk)
             walk.append(before)
 

@@ -292,7 +292,9 @@ def _read_ids(name: str, columns: Mapping[str, Any]) -> pd.Index[Any]:
     if KEY not in columns:
         return pd.RangeIndex(len(next(iter(columns.values()), ())))
     column = columns[KEY]
-    index: pd.Index[Any] = pd.Index(column.to_numpy() if hasattr(column, "to_numpy") else list(column))
+    index: pd.Index[Any] = pd.Index(
+        column.to_numpy() if hasattr(column, "to_numpy") else list(column), tupleize_cols=False
+    )
     if index.hasnans:
         row = int(np.argmax(index.isna()))
         raise InvalidArgument(f"Row {row} of {name!r} has no {KEY}: each object needs one.")
@@ -303,7 +305,20 @@ def _read_ids(name: str, columns: Mapping[str, Any]) -> pd.Index[Any]:
             f"Two objects of {name!r} have the {KEY} {plain(twice)!r} (rows {', '.join(map(str, rows))}): ids tell "
             "objects apart. A table of facts about one object needs a column that refers to it, and no id."
         )
+    if index.dtype == object and index.inferred_type != "string":  # others that differ are called differently
+        _refuse_alike(name, index)
     return index
+
+
+def _refuse_alike(name: str, keys: Iterable[Any]) -> None:
+    """Refuse objects that are called the same though their ids differ, such as 1 and "1"."""
+    seen: set[str] = set()
+    for text in map(key_text, keys):
+        if text in seen:
+            raise InvalidArgument(
+                f"Two objects of {name!r} would both be called '{name}[{text}]': give them ids that differ as texts."
+            )
+        seen.add(text)
 
 
 def _read_references(reference: str, target: str, columns: Mapping[str, Any], ids: pd.Index[Any]) -> Ints:
@@ -323,7 +338,7 @@ def _read_references(reference: str, target: str, columns: Mapping[str, Any], id
     keys = [value for value in values if not is_absent(value)]
     known = np.full(len(values) + 1, -1, dtype=np.int64)
     if keys:
-        known[:-1][is_key] = ids.get_indexer(pd.Index(keys))
+        known[:-1][is_key] = ids.get_indexer(pd.Index(keys, tupleize_cols=False))
         dangling = np.flatnonzero(is_key & (known[:-1] < 0))
         if dangling.size:
             raise _dangling(reference, target, values, places, dangling, ids)
@@ -386,6 +401,8 @@ def _expand(
         references[f"{name}.{slot}"] = ends.astype(np.int64)
     levels: list[Any] = [ids[target] for target in targets]
     ids[name] = pd.MultiIndex(levels=levels, codes=list(kept), names=list(slots))
+    if any("," in key_text(key) for level in levels if level.dtype.kind not in "iuf" for key in level):
+        _refuse_alike(name, ids[name])
     return exists[is_link]
 
 

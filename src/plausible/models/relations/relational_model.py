@@ -196,8 +196,7 @@ class RelationalModel(Frozen, Hinted):
         ['coin[dime].side', 'coin[cent].side']
         """
         grounding = self._grounding(tables)
-        if not self.is_stratified:
-            _ = grounding.generations  # a cycle is told by its objects
+        grounding.refuse_cycles()
         cpds = grounding.cpds(range(grounding.num_nodes), self._on(grounding))
         return BayesianNetwork(cpds, notes=self.notes)
 
@@ -340,6 +339,7 @@ class RelationalModel(Frozen, Hinted):
         import pandas as pd
 
         grounding = self._grounding(tables)
+        grounding.refuse_cycles()
         owner, _ = self.schema.split(target)
         self._check_own(target)
         if grounding.has_open_references:
@@ -371,6 +371,7 @@ class RelationalModel(Frozen, Hinted):
         be done, as for `predict_proba`; the number is then an `Estimate` with its `info`.
         """
         grounding = self._grounding(tables)
+        grounding.refuse_cycles()
         if grounding.is_known.all():
             return math.fsum(
                 float(_log_probabilities(grounding, ground, cpd).sum())
@@ -394,10 +395,10 @@ class RelationalModel(Frozen, Hinted):
 
     def _grounding(self, tables: TablesLike) -> Grounding:
         """The model on tables; that on the last instance is kept, as an instance never changes."""
-        instance = self.read(tables)
-        if self._last is None or self._last.instance is not instance:
-            self._last = Grounding(self.schema, self._families, instance)
-        return self._last
+        instance, kept = self.read(tables), self._last
+        if kept is None or kept.instance is not instance:
+            kept = self._last = Grounding(self.schema, self._families, instance)
+        return kept  # not `_last`, which other threads may have set since
 
     def _check_own(self, target: str) -> None:
         """Refuse what has no distribution."""

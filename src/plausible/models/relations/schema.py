@@ -293,7 +293,7 @@ class Schema(Frozen):
         return self.to_record() == other.to_record()
 
     def __hash__(self) -> int:
-        return hash((self.classes, tuple(self.references.items())))
+        return hash((frozenset(self.classes), frozenset(self.references.items())))
 
     def __reduce__(self) -> tuple[object, ...]:
         return Schema.from_record, (self.to_record(),)

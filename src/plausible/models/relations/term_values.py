@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import lcm
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Ints
+from plausible.cpds.aggregate import whole_numbers
 from plausible.errors import InvalidModel
 from plausible.models.relations.instance import Instance, Links
 from plausible.models.relations.terms import COUNT_FUNCTIONS, Term
 from plausible.variables import Variable
 
+#: Larger sums are of Python's whole numbers, which never overflow.
+_LARGEST_INTEGER = 2**62
 #: What stands for states that are not known.
 UNKNOWN = -1
 
@@ -40,7 +40,7 @@ def term_values(term: Term, instance: Instance, rows: Ints | None = None) -> NDA
     if term.chain.is_single and term.function not in COUNT_FUNCTIONS:
         return _single(term, instance, chosen)
     links = chosen_links(instance.links(term.chain), chosen)
-    if term.chain.attribute is None or (term.function == "count" and term.of is None):
+    if term.counts_objects:
         return _of_counts(term, links.lengths)
     variable = instance.schema.variable(term.chain.target)
     values = instance.column(term.chain.target)[links.ends]
@@ -76,9 +76,8 @@ def _of_states(term: Term, variable: Variable, links: Links, values: NDArray[Any
     known = values >= 0
     owners = links.owners
     if term.function in COUNT_FUNCTIONS:
-        wanted = np.ones(size, dtype=np.bool_) if term.of is None else np.zeros(size, dtype=np.bool_)
-        if term.of is not None:
-            wanted[[variable.index(state) for state in term.of]] = True
+        wanted = np.zeros(size, dtype=np.bool_)
+        wanted[[variable.index(state) for state in term.of or ()]] = True
         hits = np.bincount(owners[known][wanted[values[known]]], minlength=num)
         answer = _of_counts(term, hits)
         decided = answer == (1 if term.function == "exists" else term.cap)  # whatever the missing ones are
@@ -111,23 +110,13 @@ def aggregated(function: str, counts: Ints, variable: Variable, ties: str) -> In
     if function == "median":
         place = (totals - 1) // 2 if ties == "lower" else totals // 2
         return np.asarray(np.argmax(counts.cumsum(axis=1) > place[:, None], axis=1))
-    levels = whole_levels(variable)
-    distances = np.abs(
-        np.multiply.outer(totals, levels) - (counts @ levels)[:, None]
-    )  # in whole numbers: ties are ties
+    levels = whole_numbers(variable.states)  # ties are ties
+    is_small = max(levels) * int(totals.max(initial=0)) < _LARGEST_INTEGER
+    wholes = np.array(levels, dtype=np.int64 if is_small else object)
+    distances = np.abs(np.multiply.outer(totals, wholes) - (counts @ wholes)[:, None])
     if ties == "lower":
         return np.asarray(np.argmin(distances, axis=1))
     return np.asarray(last - np.argmin(distances[:, ::-1], axis=1))
-
-
-def whole_levels(variable: Variable) -> Ints:
-    """What a mean adds up for each state: its number, or its place where states are no numbers, as whole numbers."""
-    states: tuple[Any, ...] = variable.states
-    if not all(isinstance(state, Real) and not isinstance(state, bool) for state in states):
-        return np.arange(len(states))
-    exact = [Fraction(state) for state in states]
-    scale = lcm(*(number.denominator for number in exact))
-    return np.array([int(number * scale) for number in exact])
 
 
 def _of_numbers(term: Term, links: Links, values: NDArray[Any]) -> NDArray[Any]:

@@ -81,6 +81,11 @@ class Term:
         return Variable(self.text, [*source.states, self.empty])
 
     @property
+    def counts_objects(self) -> bool:
+        """Whether it is of the objects at the end of its chain alone, whatever their attributes are."""
+        return self.function in COUNT_FUNCTIONS and self.of is None
+
+    @property
     def needs_objects(self) -> bool:
         """Whether it has no value where the chain leads nowhere."""
         return self.empty is None and self.function not in COUNT_FUNCTIONS
