@@ -131,7 +131,7 @@ _ELSEWHERE = MappingProxyType({"lenient": "plausible convert FILE mended.json --
 def shell_words(run: Any) -> Words:
     """The words of a command: options for arguments that it has under the same name, commands for functions."""
     own: OwnWords = {} if run is None else run.words
-    options = {} if run is None else _options(run)
+    options = {} if run is None else option_names(run)
 
     def words(piece: Piece) -> str | None:
         if (known := own.get(str(piece))) is not None:
@@ -176,7 +176,7 @@ def _value(value: object) -> str:
     return hyphenated(str(value).partition("(")[0]) if hasattr(value, "arguments") else str(value)
 
 
-def _options(run: Callable[..., None]) -> dict[str, str]:
+def option_names(run: Callable[..., None]) -> dict[str, str]:
     """Name of the argument -> what stands for it on the command line."""
     options: dict[str, str] = {}
     for name, hint in get_type_hints(run, include_extras=True).items():

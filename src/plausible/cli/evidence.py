@@ -15,7 +15,7 @@ from plausible.errors import InvalidArgument, InvalidEvidence, NotSupported, Unk
 from plausible.inference.engine_mistakes import engine_kinds
 from plausible.inference.estimates import Estimate
 from plausible.io import Network
-from plausible.models import BayesianNetwork
+from plausible.models import MarkovNetwork
 from plausible.variables import State, Variable, jeffrey, likelihood
 from plausible.variables.variable import is_missing
 
@@ -110,7 +110,7 @@ def _number(variable: Variable, text: str) -> float:
 def read_interventions(texts: Iterable[str] | None, model: Network) -> dict[str, Any]:
     """Name -> value that an intervention sets; only Bayesian networks have any."""
     found = read_findings(texts, model)
-    if found and not isinstance(model, BayesianNetwork):
+    if found and isinstance(model, MarkovNetwork):
         raise NotSupported("--do needs a Bayesian network: a Markov network has no causal direction.")
     for name, value in found.items():
         if not is_one_value(model.variables[name], value):

@@ -8,12 +8,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
+from plausible.base import Call
 from plausible.cli import options
 from plausible.cli.charts import check_plot, save_plot
 from plausible.cli.commands import command
 from plausible.cli.data import ClusterColumns, open_data, read_data
 from plausible.cli.graph_learning import LearnedGraph, Search, remove_stages, stage, time_left, told_samples
-from plausible.cli.options import option
+from plausible.cli.options import argument, option
 from plausible.cli.output import (
     check_one_reader,
     input_name,
@@ -24,6 +25,7 @@ from plausible.cli.output import (
     print_json,
     print_line,
 )
+from plausible.cli.relations import check_alone, learn_relations
 from plausible.cli.sequences import TimedLearning, learn_in_time
 from plausible.cli.source import MODEL_ENDINGS, check_target, read_graph, save_model
 from plausible.cli.tables import check_output, new_table
@@ -74,6 +76,18 @@ _ASSUMED = {
 }
 _COMPLETED_BY_EM = "completed by EM, taken to be missing at random"
 
+#: What `learn --schema` takes.
+_OF_TABLES = (
+    "output", "schema", "score", "prior", "max_parents", "restarts", "seed", "time_limit", "format", "progress",
+    "as_json",
+)  # fmt: skip
+
+
+def _variables_words(call: Call) -> str:
+    """How a schema file names the variable of a column that a schema would leave out."""
+    return f'{next(iter(call.arguments[0].value))!r} = "numbers" in [variables] of the schema file'
+
+
 #: More runs of EM, from random tables, where variables are hidden.
 _RESTARTS = 5
 
@@ -95,10 +109,15 @@ _RESTARTS = 5
         "plausible learn days.csv -o dynamic.json --graph 'umbrella[-1] -> umbrella' --sequence town --time day",
         "plausible learn data.csv -o net.json --markov",
         "plausible learn data.csv -o net.uai --markov --graph 'smoke - lung - dysp - bronc - smoke' --prior gaussian:1",
-    )
+        "plausible learn --schema schema.toml -o university.json",
+    ),
+    words={"Schema": _variables_words},
 )
 def run_learn(
-    data: options.DataFile,
+    data: Annotated[
+        Path | None,
+        argument("A CSV or Parquet file with a row for each case, or - for standard input; not with --schema."),
+    ] = None,
     output: Annotated[
         Path | None, option("The network to write; its ending is the format. Or -.", "--output", "-o")
     ] = None,
@@ -140,6 +159,8 @@ def run_learn(
     sequence: options.SequenceColumn = None,
     time: options.TimeColumn = None,
     gaps: options.Gaps = "refuse",
+    schema: options.SchemaFile = None,
+    restarts: Annotated[int | None, option("With --schema: how often EM, or the search, begins anew.", min=0)] = None,
     hidden_states: Annotated[
         int | None, option("Rows are steps in time: learn a hidden Markov model with so many states.", min=1)
     ] = None,
@@ -188,7 +209,16 @@ def run_learn(
     are, with --bootstrap; else how the search, or EM for hidden variables, went. --explain tries it on a few rows.
     --checkpoint writes a file every few seconds, and others beside it (.samples, .em): the same command goes on from
     there to the same answer; they are removed when all is done, and stay where --time-limit ended it.
+    --schema learns a relational model from tables that refer to one another: a file in TOML has [tables] (class = file)
+    and [keys] ("registration.student" = "student"), and may have [variables], [parents], without which dependencies are
+    searched for, [hidden], [inverse], and above them the lists inputs, acyclic, existence and missing_values.
     """
+    if schema is not None:
+        check_alone(run_learn, locals(), _OF_TABLES)
+    elif data is None:
+        raise InvalidArgument("Name the file of data, as in: plausible learn data.csv -o net.json; or a --schema.")
+    elif restarts is not None:
+        raise InvalidArgument("--restarts is for the tables of a --schema: leave it out.")
 
     def search() -> Search:
         groups = [_names(tier) for tier in tiers.split("|")] if tiers.strip() else []
@@ -214,6 +244,11 @@ def run_learn(
     if output is None:
         raise InvalidArgument("Say where the network goes: --output net.json, or --output - for standard output.")
     check_target(output, format)
+    if schema is not None:
+        options: dict[str, Any] = {"score": score, "max_parents": max_parents, "restarts": restarts}
+        learn_relations(schema, output, format, prior, progress, as_json, seed=seed, time_limit=time_limit, **options)
+        return
+    assert data is not None
     columns = open_data(data, cluster, missing_values=na, continuous=continuous, states=states)
     is_in_time = any(what is not None for what in (hidden_states, latent, slices))
     if checkpoint is not None and (method == "pc" or markov or is_in_time):

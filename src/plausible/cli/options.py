@@ -99,6 +99,12 @@ Gaps = Annotated[
     str, option("Steps that the times lack: refuse, fill (nothing is observed there), or ignore.", "--gaps")
 ]
 
+# Tables that refer to one another.
+SchemaFile = Annotated[
+    Path | None,
+    option("A TOML file of tables and their keys, for a relational model.", "--schema", metavar="FILE"),
+]
+
 # What comes out, and how.
 TableFormat = Annotated[str | None, option("csv or parquet, where the ending of the output does not tell.", "--format")]
 ShowProgress = Annotated[

@@ -19,6 +19,7 @@ from plausible.cli.data import open_data
 from plausible.cli.evidence import SYNTAX, is_one_value, read_findings, read_interventions, state_of
 from plausible.cli.options import argument, option
 from plausible.cli.output import check_one_reader, input_name, is_standard, print_answer, print_json, print_line
+from plausible.cli.relations import check_alone, predict_objects
 from plausible.cli.source import read_graph_or_network, read_network
 from plausible.cli.tables import Chunk, TableReader, check_output, distinct_cells, new_table, open_table
 from plausible.cli.terminal import facts, progress_bar
@@ -46,6 +47,9 @@ from plausible.models import BayesianNetwork
 from plausible.models.compiled_engines import ExactEngine, HybridEngine
 from plausible.variables import State, Variable
 from plausible.variables.variable import is_missing
+
+#: What `predict --schema` takes.
+_OF_TABLES = ("model", "schema", "target_option", "output_option", "proba", "format", "progress", "as_json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +143,25 @@ class Prediction:
         "plausible predict asia rows.csv lung answers.csv --no-proba -e asia=no --do smoke=no",
         "plausible predict gaussian-chain rows.csv X3 answers.csv",
         "plausible predict asia rows.csv lung -",
+        "plausible predict university.json --schema schema.toml --target student.wits -o answers.csv",
     ),
     notes=(SYNTAX,),
 )
 def run_predict(
     model: options.ModelSource,
-    data: Annotated[Path, argument("A CSV or Parquet file of evidence, or - for standard input.")],
-    target: Annotated[str, argument("The variable to predict.")],
-    output: Annotated[Path, argument("The CSV or Parquet file to write, or - for standard output.")],
+    data: Annotated[
+        Path | None, argument("A CSV or Parquet file of evidence, or - for standard input; not with --schema.")
+    ] = None,
+    target: Annotated[str | None, argument("The variable to predict.")] = None,
+    output: Annotated[Path | None, argument("The CSV or Parquet file to write, or - for standard output.")] = None,
+    target_option: Annotated[
+        str | None, option("The same as an option; with --schema 'class.attribute'.", "--target", "-t", metavar="NAME")
+    ] = None,
+    output_option: Annotated[
+        Path | None,
+        option("The same as an option; with --schema by default the terminal.", "--output", "-o", metavar="FILE"),
+    ] = None,
+    schema: options.SchemaFile = None,
     proba: Annotated[
         bool, option("Write the probability of each state, or the best state alone.", "--proba/--no-proba")
     ] = True,
@@ -167,7 +182,21 @@ def run_predict(
     The output has the columns of the input as they are, then `P(target=state)` for each state, then `predicted target`;
     or `mean(target)` and `variance(target)` where the target is continuous, with --no-proba the mean alone.
     Files may be larger than memory; the output appears only once it is whole.
+
+    With --schema an attribute of all objects of a class is predicted by a relational model, given what the tables tell:
+    a row for each object, with its id.
     """
+    if schema is not None:
+        check_alone(run_predict, locals(), _OF_TABLES)
+        if target_option is None:
+            raise InvalidArgument("Say what to predict, as in --target student.wits.")
+        predict_objects(model, schema, target_option, output_option, format, proba, as_json)
+        return
+    target, output = target or target_option, output or output_option
+    if data is None or target is None or output is None:
+        raise InvalidArgument("Name the rows, what to predict, and the file to write: DATA TARGET OUTPUT.")
+    if {target_option, output_option} - {target, output, None}:
+        raise InvalidArgument("TARGET and --target, or OUTPUT and --output, say two things: leave one out.")
     check_one_reader({"MODEL": model, "DATA": data})
     found = read_network(model)
     findings, interventions = read_findings(evidence, found), read_interventions(do, found)

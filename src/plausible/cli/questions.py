@@ -29,6 +29,7 @@ from plausible.cli.evidence import (
 )
 from plausible.cli.options import AsJson, Do, EvidenceTexts, ModelSource, TargetNames, TargetOption, option
 from plausible.cli.output import factor_document, is_standard, picked, print_answer, print_json, print_line
+from plausible.cli.relations import ModelOnTables
 from plausible.cli.source import read_bayesian, read_network
 from plausible.cli.tables import check_ending, new_table
 from plausible.cli.terminal import progress_bar
@@ -73,7 +74,11 @@ class Question:
 
 
 def question_command(
-    *examples: str, notes: Sequence[str] = (SYNTAX, ENGINES), needs_targets: bool = True, without: Sequence[str] = ()
+    *examples: str,
+    notes: Sequence[str] = (SYNTAX, ENGINES),
+    needs_targets: bool = True,
+    without: Sequence[str] = (),
+    of_tables: bool = False,
 ) -> Callable[[Callable[[Question], None]], Callable[..., None]]:
     """The command that reads a question from its arguments and has it answered; some have no use for some options."""
 
@@ -87,9 +92,10 @@ def question_command(
             budget_seconds: options.Seconds = None,
             budget_memory: options.Memory = None,
             engine: options.EngineOption = None,
+            schema: options.SchemaFile = None,
             as_json: options.AsJson = False,
         ) -> None:
-            found = read_network(model)
+            found: Any = read_network(model) if schema is None else ModelOnTables(model, schema)
             names = read_targets(targets, target_option, found.variables, needed=needs_targets)
             limits: dict[str, Any] = {} if budget_seconds is None else {"seconds": budget_seconds}
             limits |= {} if budget_memory is None else {"bytes": budget_memory * 2**30}
@@ -98,7 +104,8 @@ def question_command(
 
         run.__doc__ = answer.__doc__
         whole = signature(run, eval_str=True)
-        kept = [parameter for name, parameter in whole.parameters.items() if name not in without]
+        left_out = without if of_tables else (*without, "schema")
+        kept = [parameter for name, parameter in whole.parameters.items() if name not in left_out]
         run.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
         return command(examples=examples, notes=notes)(run)
 
@@ -112,9 +119,15 @@ _NO_BUDGET = ("budget_seconds", "budget_memory")
     "plausible query asia lung,bronc --evidence xray=yes,smoke=no",
     "plausible query asia lung --evidence xray=yes --engine loopy-bp:damping=0.3",
     "plausible query asia lung -e 'xray=yes,dysp~0.8|0.3' --do smoke=no --json",
+    "plausible query university.json 'student[anna].wits' --schema schema.toml -e 'registration[5].grade=A'",
+    of_tables=True,
 )
 def run_query(question: Question) -> None:
-    """Print P(targets | evidence, do) as a table."""
+    """Print P(targets | evidence, do) as a table.
+
+    A relational model is asked about objects of the tables of a --schema, such as 'student[anna].wits', given what the
+    tables tell.
+    """
     answer = question.model.query(question.targets, **question.given)
     question.print(str(answer), factor_document(answer), answer.info)
 

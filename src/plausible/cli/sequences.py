@@ -13,11 +13,11 @@ from plausible.cli.charts import save_plot
 from plausible.cli.commands import command
 from plausible.cli.data import DataColumns, read_columns
 from plausible.cli.options import argument, option
-from plausible.cli.output import check_one_reader, input_name, is_standard, output_name, print_answer, print_json
+from plausible.cli.output import check_one_reader, input_name, is_standard, output_name, print_answer
 from plausible.cli.source import read_any_model, save_model
-from plausible.cli.tables import check_output, new_table
+from plausible.cli.tables import check_output, tell_table
 from plausible.cli.terminal import progress_bar
-from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, close_match, counted
+from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, close_match
 from plausible.learn.estimation.priors import LIGHT_PRIOR
 from plausible.learn.sequences.dynamic import dynamic
 from plausible.learn.sequences.hidden_markov_model import hmm
@@ -62,7 +62,7 @@ def run_filter(
     timed, columns = _read(model, rows, na, output, sequence, time)
     answer = timed.filter(columns, sequence=sequence, time=time, gaps=gaps)
     found = timed.log_likelihood(columns, sequence=sequence, time=time, gaps=gaps)
-    _tell(_table(timed, answer, columns, sequence, time), output, as_json, log_likelihood=found)
+    tell_table(_table(timed, answer, columns, sequence, time), output, as_json, log_likelihood=found)
 
 
 @command(
@@ -91,7 +91,7 @@ def run_smooth(
         path = timed.mpe(columns, **where).to_frame()
         for name in path.columns:
             table[f"best {name}"] = path[name].to_numpy()
-    _tell(table, output, as_json, log_likelihood=timed.log_likelihood(columns, **where))
+    tell_table(table, output, as_json, log_likelihood=timed.log_likelihood(columns, **where))
 
 
 @command(
@@ -113,7 +113,7 @@ def run_forecast(
     """Tell what will be observed after the last row."""
     timed, columns = _read(model, rows, na, output, sequence, time)
     answer = timed.forecast(columns, steps, sequence=sequence, time=time, gaps=gaps, level=level)
-    _tell(_frame_of(answer, timed.variables).reset_index(), output, as_json)
+    tell_table(_frame_of(answer, timed.variables).reset_index(), output, as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,27 +226,3 @@ def _table(
     for place, name in enumerate(marks):
         frame.insert(place, name, list(columns[name]))
     return frame
-
-
-def _tell(table: pd.DataFrame, output: Path | None, as_json: bool, **facts: float) -> None:
-    """Write the table, by default on standard output."""
-    columns = {str(name): _cells(column) for name, column in table.items()}
-    if output is None and as_json:
-        print_json(
-            {**facts, "rows": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]}
-        )
-        return
-    kinds = {name: next((type(cell) for cell in cells if cell is not None), float) for name, cells in columns.items()}
-    with new_table(output or Path("-"), kinds) as writer:
-        writer.write(columns)
-    if output is None or is_standard(output):
-        return
-    told = "".join(f", {name.replace('_', ' ')} {value:.6g}" for name, value in facts.items())
-    text = f"{output_name(output)}: {counted(len(table), 'row')} written{told}"
-    print_answer(text, {**facts, "output": str(output), "rows": len(table)}, as_json=as_json)
-
-
-def _cells(column: pd.Series[Any]) -> list[Any]:
-    """The cells as a file holds them: times as text, nothing where there is none."""
-    cells = column.astype(object).where(column.notna(), None).tolist()
-    return [cell if cell is None or isinstance(cell, (bool, int, float, str)) else str(cell) for cell in cells]

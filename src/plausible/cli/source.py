@@ -71,8 +71,8 @@ def read_plain_model(source: str, format: str | None = None, *, lenient: bool = 
     model = read_any_model(source, format, lenient=lenient)
     if isinstance(model, RelationalModel):
         raise NotSupported(
-            f"{source!r} is a relational model, whose questions need tables: ask them in Python, or see "
-            "plausible info and plausible learn --schema."
+            f"{source!r} is a relational model, whose questions need tables: plausible query and plausible predict "
+            "take them by --schema schema.toml. plausible info shows it."
         )
     if isinstance(model, RelationalMarkovNetwork):
         raise NotSupported(
@@ -83,6 +83,16 @@ def read_plain_model(source: str, format: str | None = None, *, lenient: bool = 
         raise NotSupported(
             f"{source!r} is a plate model: in Python, model.unroll() is the network of all members, which can be "
             "saved. plausible info shows it."
+        )
+    return model
+
+
+def read_relational(source: str) -> RelationalModel:
+    """The relational model in a file, for which tables are given."""
+    model = read_any_model(source)
+    if not isinstance(model, RelationalModel):
+        raise InvalidArgument(
+            f"{source!r} is no relational model, which alone is asked about tables: leave --schema out."
         )
     return model
 

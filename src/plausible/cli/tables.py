@@ -12,16 +12,27 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.cli.output import STANDARD_INPUT, binary_output, is_standard, open_input
+from plausible.cli.output import (
+    STANDARD_INPUT,
+    binary_output,
+    is_standard,
+    open_input,
+    output_name,
+    print_answer,
+    print_json,
+)
 from plausible.data.arrow_parts import pyarrow
 from plausible.data.row_files import ArrowWriter, ColumnKind, CSVWriter, RowWriter, new_rows
 from plausible.data.source_parts import files_of
-from plausible.errors import FormatError, InvalidArgument, MissingFile, PlausibleError
+from plausible.errors import FormatError, InvalidArgument, MissingFile, PlausibleError, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MAX_CELLS = 1_000_000
 _MAX_ROWS = 65_536
@@ -265,3 +276,29 @@ def new_table(path: Path, kinds: Mapping[str, ColumnKind], format: str | None = 
         writer = ArrowWriter(binary_output("Parquet"), kinds)
         with writer.file:
             yield writer
+
+
+def tell_table(
+    table: pd.DataFrame, output: Path | None, as_json: bool, format: str | None = None, **facts: Any
+) -> None:
+    """Write a table that lies in memory, by default on standard output, and say so, with numbers that belong to it."""
+    columns = {str(name): _cells(column) for name, column in table.items()}
+    if output is None and as_json:
+        print_json(
+            {**facts, "rows": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]}
+        )
+        return
+    kinds = {name: next((type(cell) for cell in cells if cell is not None), float) for name, cells in columns.items()}
+    with new_table(output or Path("-"), kinds, format) as writer:
+        writer.write(columns)
+    if output is None or is_standard(output):
+        return
+    told = "".join(f", {name.replace('_', ' ')} {value:.6g}" for name, value in facts.items())
+    text = f"{output_name(output)}: {counted(len(table), 'row')} written{told}"
+    print_answer(text, {**facts, "output": str(output), "rows": len(table)}, as_json=as_json)
+
+
+def _cells(column: pd.Series[Any]) -> list[Any]:
+    """The cells as a file holds them: times as text, nothing where there is none."""
+    cells = column.astype(object).where(column.notna(), None).tolist()
+    return [cell if cell is None or isinstance(cell, (bool, int, float, str)) else str(cell) for cell in cells]

@@ -16,6 +16,7 @@ from plausible.data.partitions import Partitions as Partitions
 from plausible.data.partitions import Piece as Piece
 from plausible.data.partitions import Share as Share
 from plausible.data.partitions import StreamPartitions as StreamPartitions
+from plausible.data.queries import read_query as read_query
 from plausible.data.statistics import MomentStatistics as MomentStatistics
 from plausible.data.statistics import Request as Request
 from plausible.data.statistics import Statistics as Statistics

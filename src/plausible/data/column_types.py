@@ -200,13 +200,13 @@ def warn_of_one_row(num_rows: float, variables: Mapping[str, Variable]) -> None:
         )
 
 
-def warn_of_doubtful(left_out: Mapping[str, str]) -> None:
-    """Warn of columns that are left out; name -> why."""
+def warn_of_doubtful(left_out: Mapping[str, str], remedies: Iterable[Remedy] = ()) -> None:
+    """Warn of columns that are left out, name -> why; without other remedies those of `Table.read`."""
     names = list(left_out)
     told = ", ".join(f"{name!r} ({left_out[name]})" for name in names[:5])
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     number = Call("Table.read", Argument("source", ...), Argument("variables", [Variable(names[0])]))
-    remedies = [
+    remedies = list(remedies) or [
         Remedy("keep one by naming it: ", Call("Table.read", Argument("source", ...), Argument("columns", ...))),
         Remedy("as a number: ", number),
     ]

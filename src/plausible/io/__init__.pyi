@@ -19,6 +19,8 @@ from plausible.io.hugin import format_hugin as format_hugin
 from plausible.io.hugin_parser import parse_hugin as parse_hugin
 from plausible.io.json_format import format_json as format_json
 from plausible.io.json_format import parse_json as parse_json
+from plausible.io.schema_files import SchemaFile as SchemaFile
+from plausible.io.schema_files import load_schema as load_schema
 from plausible.io.uai import format_uai as format_uai
 from plausible.io.uai import parse_uai as parse_uai
 from plausible.io.uai_answers import UAIResult as UAIResult

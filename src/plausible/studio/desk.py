@@ -13,7 +13,7 @@ from plausible.data import Table
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import InvalidArgument, NotSupported, PlausibleError, TooLarge
 from plausible.inference import Budget
-from plausible.models import BayesianNetwork
+from plausible.models import BayesianNetwork, RelationalMarkovNetwork, RelationalModel
 from plausible.models.sequences.sequence_model import SequenceModel
 from plausible.plotting.focus import FocusLike
 from plausible.plotting.live import Live
@@ -123,6 +123,12 @@ class Desk:
 
     def put(self, model: Any, name: str, before: Version | None = None, num_steps: int | None = None) -> Version:
         """A model, made of another one if `before` says so, by a number that pages know it by."""
+        if isinstance(model, RelationalModel | RelationalMarkovNetwork):
+            kind, of = ("model", "tables") if isinstance(model, RelationalModel) else ("Markov network", "constants")
+            raise NotSupported(
+                f"{name!r} is a relational {kind}, which stands for another network on other {of}; the studio shows "
+                f"networks. In Python, model.ground({of}) is one, which can be saved and opened here."
+            )
         if num_steps is None:
             num_steps = before.num_steps if before is not None else FIRST_STEPS
         is_in_time = isinstance(model, SequenceModel)

@@ -118,7 +118,7 @@ class Instance:
         if isinstance(tables, Instance):
             return tables if tables.schema == schema else cls.read(schema, tables.to_frames())
         _check_tables(schema, tables)
-        opened = {name: open_class(name, tables[name]) for name in schema.classes}
+        opened = {name: open_class(name, tables[name], schema.attributes(name)) for name in schema.classes}
         cells = {name: dict(columns.read(_columns(schema, name))) for name, columns in opened.items()}
         ids = {name: _read_ids(name, columns) for name, columns in cells.items()}
         references = {

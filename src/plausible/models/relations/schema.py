@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.frozen import Frozen
 from plausible.base.records import TextTable
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.column_types import doubt_of, read_column, warn_of_doubtful
 from plausible.data.columns import has_values
 from plausible.data.sources import OpenColumns, open_columns
@@ -392,14 +393,15 @@ def _attributes_of(
             else:
                 found[column] = variable
     if doubtful:
-        warn_of_doubtful(doubtful)
+        naming = Call("Schema", Argument("variables", {next(iter(doubtful)): None}))
+        warn_of_doubtful(doubtful, [Remedy("keep one by naming its states, or None for numbers: ", naming)])
     return found
 
 
-def open_class(name: str, table: Any) -> OpenColumns:
-    """The columns of the table of a class; errors name the class."""
+def open_class(name: str, table: Any, attributes: Mapping[str, Variable] = MappingProxyType({})) -> OpenColumns:
+    """The columns of the table of a class, in files with the states of known attributes; errors name the class."""
     try:
-        return open_columns(table)
+        return open_columns(table, {column: variable.renamed(column) for column, variable in attributes.items()})
     except InvalidArgument as error:
         raise InvalidArgument(f"The table of {name!r}: {error}") from None
 
