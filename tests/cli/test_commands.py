@@ -386,6 +386,17 @@ def _spare_the_compiler(monkeypatch):
     monkeypatch.setattr("plausible.cli.compile.use_all_kernels", lambda: pb.examples.load("asia").marginals())
 
 
+def _save_university() -> None:
+    """Tables, the file that names them, and a relational model of them."""
+    Path("students.csv").write_text("id,wits\nanna,high\nbob,low\ncleo,\n")
+    Path("registrations.csv").write_text("id,student,grade\n1,anna,A\n2,anna,A\n3,bob,B\n4,bob,A\n5,cleo,\n")
+    tables = "[tables]\nstudent = 'students.csv'\nregistration = 'registrations.csv'\n"
+    parents = "[parents]\n'registration.grade' = ['registration.student.wits']\n"
+    Path("schema.toml").write_text(f"{tables}[keys]\n'registration.student' = 'student'\n{parents}")
+    told = pb.io.load_schema("schema.toml")
+    pb.save(pb.learn.relational(told.schema, told.tables, told.parents, prior=pb.K2()).model, "university.json")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_help_ends_with_examples_that_run(plausible, tmp_path, monkeypatch, name):
     """What the help tells to type works as it stands."""
@@ -398,6 +409,7 @@ def test_help_ends_with_examples_that_run(plausible, tmp_path, monkeypatch, name
     Path("days.csv").write_text("town,day,umbrella\n" + "".join(f"a,{day},{day % 3 > 0}\n" for day in range(9)))
     pb.save(pb.learn.hmm("days.csv", 2, sequence="town", time="day").model, "weather.json")
     pb.save(pb.examples.load("asia"), "learned.bif")
+    _save_university()
     code, text, _ = plausible(name, "--help")
     assert plausible(name, "-h") == (0, text, "")
     assert code == 0

@@ -49,6 +49,16 @@ def test_examples_and_files_are_offered_for_a_model(offered, tmp_path, monkeypat
     assert set(pb.examples.names()) < set(offered("info", ""))
 
 
+def test_attributes_of_a_relational_model_are_offered_where_they_are_meant(offered, tmp_path):
+    """As what to predict; the objects that `query` asks about have their names from tables."""
+    coin = pb.Schema(coin={"id": ["dime"]})
+    model = pb.RelationalModel(coin, [pb.TableCPD("coin.side", [0.5, 0.5], states=["heads", "tails"])])
+    pb.save(model, tmp_path / "coin.json")
+    assert offered("predict", str(tmp_path / "coin.json"), "--target", "co") == ["coin.side"]
+    assert offered("query", str(tmp_path / "coin.json"), "co") == []
+    assert "smoke" in offered("predict", "asia", "rows.csv", "--target", "")
+
+
 def test_variables_of_the_model_are_offered(offered, tmp_path):
     """Of examples and of files; after a comma, the next."""
     names = list(pb.examples.load("asia").variables)

@@ -29,6 +29,15 @@ def test_what_can_not_be_saved_or_read_is_refused(studio):
     assert "bad.bif" in told["error"]["message"]
 
 
+def test_a_relational_model_is_refused_with_what_can_be_opened(studio):
+    """It is a network only on given tables."""
+    coin = pb.Schema(coin={"id": ["dime"]})
+    model = pb.RelationalModel(coin, [pb.TableCPD("coin.side", [0.5, 0.5], states=["heads", "tails"])])
+    told = studio.client.post("/open", params={"name": "coin.json"}, content=pb.io.format_json(model).encode()).json()
+    assert "'coin.json' is a relational model" in told["error"]["message"]
+    assert "model.ground(tables)" in told["error"]["message"]
+
+
 def test_a_report_needs_nothing_else_and_runs_nothing(studio):
     """Findings, the picture and all tables; hostile names are text."""
     hostile = pb.BayesianNetwork(

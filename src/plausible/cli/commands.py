@@ -18,8 +18,9 @@ from plausible.base import Argument, Call, Piece, Words
 OwnWords: TypeAlias = Mapping[str, str | Callable[[Any], str]]
 Run = TypeVar("Run", bound=Callable[..., object])
 
-#: What an argument names: a model, variables or findings of the model that was named first, or a file.
-ArgumentKind: TypeAlias = Literal["model", "variables", "findings", "file"]
+#: What an argument names: a model, variables or findings of the model that was named first, or a file. Attributes are
+#: variables, also those of classes that a relational model has.
+ArgumentKind: TypeAlias = Literal["model", "variables", "findings", "attributes", "file"]
 
 
 class Command(NamedTuple):
@@ -182,7 +183,8 @@ def option_names(run: Callable[..., None]) -> dict[str, str]:
     for name, hint in get_type_hints(run, include_extras=True).items():
         for told in getattr(hint, "__metadata__", ()):
             if isinstance(told, OptionInfo):
-                declared = [text for text in told.param_decls or () if text.startswith("--")]
+                texts = (told.default, *(told.param_decls or ()))  # of `Annotated`, the first name stands as a default
+                declared = [text for text in texts if isinstance(text, str) and text.startswith("--")]
                 options[name] = declared[0].partition("/")[0] if declared else f"--{name.replace('_', '-')}"
             elif isinstance(told, ArgumentInfo):
                 options[name] = told.metavar or name.upper()

@@ -36,6 +36,7 @@ _OPTIONS: Mapping[str, ArgumentKind] = MappingProxyType(
         **dict.fromkeys(("--evidence", "-e", "--do", "--works"), "findings"),
         **dict.fromkeys(("--targets", "-t", "--given", "--sees", "--decision"), "variables"),
         **dict.fromkeys(("--graph", "--network"), "model"),
+        "--target": "attributes",
     }
 )
 _FLAGS = re.compile(r"--(json|no-.*|progress|proba|recall|lenient|control|dot|derivation|best)")
@@ -92,10 +93,10 @@ def _values(command: Command, option: str, arguments: Sequence[str], word: str) 
 def _of_kind(kind: ArgumentKind | None, arguments: Sequence[str], word: str) -> list[str]:
     if kind == "model":
         return _models(word)
-    if kind not in ("variables", "findings") or not arguments:
+    if kind not in ("variables", "findings", "attributes") or not arguments:
         return []
     start, comma, rest = word.rpartition(",")
-    variables = _variables(arguments[0])
+    variables = _variables(arguments[0], kind)
     found = _findings(variables, rest) if kind == "findings" else _starting(variables, rest)
     return [start + comma + offer for offer in found]
 
@@ -122,14 +123,16 @@ def _starting(names: Iterable[str], word: str) -> list[str]:
     return [name for name in names if name.startswith(word) and _PLAIN.fullmatch(name)]
 
 
-def _variables(source: str) -> dict[str, list[str]]:
-    """Name -> states of the variables of a model; nothing if it can't be read."""
+def _variables(source: str, kind: ArgumentKind) -> dict[str, list[str]]:
+    """Name -> states of the variables of a model; nothing if it can't be read, or if tables have the names."""
     example = resources.files("plausible.examples").joinpath("networks", f"{source}.json")
     try:
         if _PLAIN.fullmatch(source) and example.is_file() and not Path(source).exists():
             named = json.loads(example.read_text(encoding="utf-8"))["variables"]
             return {one["name"]: [str(state) for state in one.get("states", ())] for one in named}
         loaded = plausible.load(source)  # a second of work, for files alone
+        if isinstance(loaded, plausible.RelationalModel) and kind != "attributes":
+            return {}
         return {name: [str(state) for state in one.states] for name, one in loaded.variables.items()}
     except (OSError, PlausibleError):
         return {}

@@ -61,6 +61,8 @@ def learn_relations(
     """Learn a relational model from the tables of a schema file, and write it."""
     told = load_schema(schema)
     given = {name: limit for name, limit in limits.items() if limit is not None}
+    if told.parents is not None and not {"score", "max_parents"}.isdisjoint(given):
+        raise InvalidArgument(f"--score and --max-parents are for a search, and {schema} has [parents]: leave one out.")
     with progress_bar(f"learning from the tables of {schema}", progress) as advance:
         fit = learn_relational(
             told.schema, told.tables, told.parents, prior=prior or LIGHT_PRIOR, hidden=told.hidden, inputs=told.inputs,

@@ -75,6 +75,7 @@ def _columns_of_stream(stream: Stream, variables: Mapping[str, Variable], missin
     stream = stream.read_with(variables=known, **options) if known or options else stream
     undecided = [name for name, column in stream.first_pass.columns.items() if column.num_known == 0]
     read = stream.read_with(columns=[name for name in stream.names if name not in undecided]) if undecided else stream
+    variables = read.variables  # told by a pass, for which a connection is busy while a part is read
     batches = [rows for part in read.parts for rows in read.encoded(part)]
     columns: dict[str, Any] = {}
     for name in stream.names:
@@ -82,7 +83,7 @@ def _columns_of_stream(stream: Stream, variables: Mapping[str, Variable], missin
             columns[name] = np.full(stream.first_pass.num_rows, None, dtype=object)
             continue
         cells = np.concatenate([rows.columns[name] for rows in batches])
-        columns[name] = as_categories(read.variables[name], cells)
+        columns[name] = as_categories(variables[name], cells)
     return OpenColumns(columns, variables, None)
 
 
