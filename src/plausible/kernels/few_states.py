@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Flags, Floats
 from plausible.kernels.jit import inlined_kernel, kernel
 from plausible.kernels.state_records import UNLIKELY, Messages, Span, StateChains, is_thin
 
@@ -81,6 +81,27 @@ def _through(before: Four, m: Floats, number: int) -> Four:
 
 
 @inlined_kernel
+def _weigh(
+    came: Four, weights: Four, factor: float, sizes: Floats, t: int, rows: Floats, here: int, width: int
+) -> tuple[Four, float]:
+    """The weighed numbers, which are written divided by their sum, and what divides them: zero if that is unlikely."""
+    now = _times(came, weights, factor)
+    size = (now[0] + now[1]) + (now[2] + now[3])
+    sizes[t] = size
+    factor = 1.0 / size if size > UNLIKELY else 0.0
+    _write((now[0] * factor, now[1] * factor, now[2] * factor, now[3] * factor), rows, here, width)
+    return now, factor
+
+
+@inlined_kernel
+def _meet(message: Four, rows: Floats, here: int, width: int) -> tuple[Four, float]:
+    """The product of both messages divided by its sum, and one over that."""
+    both = _times(message, read_four(rows, here, width), 1.0)
+    factor = 1.0 / ((both[0] + both[1]) + (both[2] + both[3]))
+    return (both[0] * factor, both[1] * factor, both[2] * factor, both[3] * factor), factor
+
+
+@inlined_kernel
 def _tell(beliefs: Four, rows: Floats, t: int, is_sum: bool, width: int) -> None:
     """Write beliefs to a row, or add them to it."""
     a, b, c, d = beliefs
@@ -118,13 +139,9 @@ def few_forward(
         row, number = chains.row_of[t], 0 if has_one else chains.matrix_of[t]
         if t > first or mark >= 0:
             came = _through(now, few.transitions, number)
-        now = _times(came, read_four(chains.weights, row, width), factor)
-        size = (now[0] + now[1]) + (now[2] + now[3])
-        sizes[t] = size
-        factor = 1.0 / size if size > UNLIKELY else 0.0
+        now, factor = _weigh(came, read_four(chains.weights, row, width), factor, sizes, t, forward, t - base, width)
         if factor == 0.0:
             state = 2  # which all steps to come are, too: a way out of the loop would make each sequence slower
-        _write((now[0] * factor, now[1] * factor, now[2] * factor, now[3] * factor), forward, t - base, width)
         if not is_sure and state == 0 and is_thin(chains, t, forward, span, marks, mark):
             state = 1
     return state
@@ -147,11 +164,46 @@ def few_backward(
             weights = read_four(chains.weights, chains.row_of[t + 1], width)
             onward = _times(message, weights, 1.0 / messages.sizes[t + 1])
             message = _through(onward, few.flipped, number)
-        beliefs = _times(message, read_four(forward, here, width), 1.0)
-        factor = 1.0 / ((beliefs[0] + beliefs[1]) + (beliefs[2] + beliefs[3]))
+        beliefs, factor = _meet(message, forward, here, width)
         if has_pairs and not is_last:
             _add_pairs(onward, factor, forward, here, messages.outer, number)
-        beliefs = (beliefs[0] * factor, beliefs[1] * factor, beliefs[2] * factor, beliefs[3] * factor)
         _tell(beliefs, told, messages.places[t] if is_apart else here, is_apart, width)
     _write(message, messages.backward, 0, width)
     _write(beliefs, messages.beliefs, 0, width)
+
+
+@kernel
+def sum_few_states(
+    chains: StateChains, few: FewStates, first: int, last: int, rows: Floats, messages: Messages, is_risky: Flags
+) -> None:
+    """What `state_chains` adds up of sequences that `rows` has room for, where no transition is thin.
+
+    Arrays are taken out of their records before the loop: within, machine code counts who holds them, which takes
+    longer than the steps of a short sequence. Beliefs of first steps are added to `messages.beliefs`.
+    """
+    starts, _, _, matrix_of, weights, row_of = chains
+    sizes, _, _, firsts, sums, places, outer = messages
+    initial, transitions, flipped = few
+    width, number = len(chains.initial), 0
+    has_one, has_pairs, is_apart = len(matrix_of) == 0, len(outer) > 0, len(places) > 0
+    for sequence in range(first, last):
+        begin, end = starts[sequence], starts[sequence + 1]
+        base, factor, is_likely = begin if is_apart else 0, 1.0, True
+        now = came = read_four(initial, 0, FEW)
+        for t in range(begin, end):
+            if t > begin:
+                came = _through(now, transitions, 0 if has_one else matrix_of[t])
+            now, factor = _weigh(came, read_four(weights, row_of[t], width), factor, sizes, t, rows, t - base, width)
+            is_likely = is_likely and factor > 0.0
+        is_risky[sequence] = not is_likely
+        beliefs, onward, message = (0.0, 0.0, 0.0, 0.0), came, (1.0, 1.0, 1.0, 1.0)
+        for t in range(end - 1 if is_likely else begin - 1, begin - 1, -1):
+            if t < end - 1:
+                number = 0 if has_one else matrix_of[t + 1]
+                onward = _times(message, read_four(weights, row_of[t + 1], width), 1.0 / sizes[t + 1])
+                message = _through(onward, flipped, number)
+            beliefs, factor = _meet(message, rows, t - base, width)
+            if has_pairs and t < end - 1:
+                _add_pairs(onward, factor, rows, t - base, outer, number)
+            _tell(beliefs, sums, places[t] if is_apart else t, is_apart, width)
+        _tell(beliefs, firsts, 0, True, width)

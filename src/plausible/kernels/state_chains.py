@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats
-from plausible.kernels.few_states import FEW, FewStates, few_backward, few_forward, few_states
+from plausible.kernels.few_states import FEW, FewStates, few_backward, few_forward, few_states, sum_few_states
 from plausible.kernels.jit import inlined_kernel, kernel, twin_of
 from plausible.kernels.state_records import (
     LARGEST_GROWTH,
@@ -350,6 +350,10 @@ def sum_states(
     marks, few = np.empty((longest // block + 1, num_states)), few_states(chains.initial, chains.transitions, 0.0)
     backward, onward, beliefs = np.empty((1, num_states)), np.empty(num_states), np.empty((1, num_states))
     messages = Messages(sizes, backward, onward, beliefs, sums, places, outer)
+    if num_states <= FEW and is_sure and longest <= block:
+        to_firsts = Messages(sizes, backward, onward, firsts.reshape((1, num_states)), sums, places, outer)
+        sum_few_states(chains, few, first, last, rows, to_firsts, is_risky)
+        first = last  # there is none left to do
     for sequence in range(first, last):
         begin, end = chains.starts[sequence], chains.starts[sequence + 1]
         state, mark = int(is_rough), -1
