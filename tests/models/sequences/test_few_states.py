@@ -43,9 +43,10 @@ def test_states_that_nothing_leads_to_change_nothing(num_states, has_zeros):
     assert one.log_probability == pytest.approx(other.log_probability, rel=1e-12)
 
 
+@pytest.mark.parametrize("has_zeros", [False, True])
 @pytest.mark.parametrize("num_states", [1, 2, 3, 4])
-def test_expected_counts_are_the_same_whether_steps_share_their_rows(num_states):
-    few, many = _models(num_states, num_states, has_zeros=True)
+def test_expected_counts_are_the_same_whether_steps_share_their_rows(num_states, has_zeros):
+    few, many = _models(num_states, num_states, has_zeros=has_zeros)
     values = np.repeat(few.sample(30, seed=0)["observation"].to_numpy(), 2)
     found = []
     for model in (few, many):
@@ -59,6 +60,23 @@ def test_expected_counts_are_the_same_whether_steps_share_their_rows(num_states)
         found.append(apart)
     np.testing.assert_allclose(found[0].firsts, found[1].firsts[:num_states], rtol=1e-10)
     np.testing.assert_allclose(found[0].pairs[0], found[1].pairs[0, :num_states, :num_states], rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_start_that_is_too_unlikely_for_numbers_is_counted_in_logarithms(is_shared):
+    """Of several short sequences the second begins where only the state that cannot be first is probable."""
+    emission = pb.GaussianEmission([0.0, 36.0], [1.0, 1.0])
+    model = pb.HiddenMarkovModel([1.0, 0.0], [[0.9, 0.1], [0.2, 0.8]], emission)
+    chains = model._chains(model._read([[0.1, 0.3], [36.0, 35.0, 0.4], [], [0.2, 18.0]], None, None, "refuse"))
+    places = chains.row_of if is_shared else state_inference._NO_PLACES
+    found, logs = (
+        state_inference._summed(chains, places, chains.num_steps, has_pairs=True),
+        state_inference._in_logs(chains),
+    )
+    np.testing.assert_allclose(found.rows, logs.smoothed, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(found.firsts, [3.0, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(found.pairs, logs.pairs, rtol=1e-10)
+    np.testing.assert_allclose(found.step_logs, logs.step_logs, rtol=1e-10)
 
 
 def test_nothing_observed_counts_nothing():
