@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.learn.estimation.families import UnidentifiedParameters
 
 KEYS = {"registration.student": "student", "registration.course": "course"}
@@ -258,3 +258,11 @@ def test_parents_that_a_score_refuses_are_no_candidates():
     fit = pb.learn.relational(schema, tables, score="conditional-gaussian-bic")
     assert "registration.student.level" not in fit.parents["registration.grade"][0]
     assert "student.hard" in fit.parents["student.level"][0]
+
+
+@pytest.mark.parametrize("option", [{"prior": {"coin.sid": pb.K2()}}, {"kinds": {"coin.sid": "tree"}}])
+def test_priors_and_kinds_of_no_attribute_are_refused(option):
+    """A name that is not there is told, and not passed over."""
+    tables = {"coin": {"id": [1, 2], "side": ["h", "t"]}}
+    with pytest.raises(UnknownVariable, match=r"coin\.side"):
+        pb.learn.relational(pb.Schema(tables), tables, {}, **option)

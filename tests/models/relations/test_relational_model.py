@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.errors import CyclicGraph, InvalidArgument, NotRepresentable
+from plausible.errors import CyclicGraph, InvalidArgument, InvalidModel, NotRepresentable
 from plausible.models.relations.families import open_cycle
 
 KEYS = {"registration.student": "student", "registration.course": "course", "course.teacher": "teacher"}
@@ -400,3 +400,25 @@ def test_equal_schemas_have_one_hash():
     turned = dict(reversed(tables.items()))
     assert pb.Schema(tables) == pb.Schema(turned)
     assert hash(pb.Schema(tables)) == hash(pb.Schema(turned))
+
+
+def test_a_distribution_that_no_object_can_have_is_refused():
+    """Objects take the first distribution whose parents they have: a second one with the same parents is a slip."""
+    coin = pb.TableCPD("coin.side", [0.5, 0.5], states=["h", "t"])
+    schema = pb.Schema(coin={"id": [1]})
+    with pytest.raises(InvalidModel, match=r"Two distributions of 'coin\.side'"):
+        pb.RelationalModel(schema, [coin, pb.TableCPD("coin.side", [0.1, 0.9], states=["h", "t"])])
+
+
+def test_evidence_that_the_tables_contradict_is_refused():
+    """What the tables have stands: no question overrides it without a word."""
+    tables = {"coin": {"id": [1, 2], "side": ["h", None]}}
+    schema = pb.Schema(tables, variables={"coin.side": ["h", "t"]})
+    model = pb.RelationalModel(schema, [pb.TableCPD("coin.side", [0.75, 0.25], states=["h", "t"])])
+    for ask in (
+        lambda given: model.query("coin[2].side", given, tables=tables),
+        lambda given: model.mpe(given, tables=tables),
+    ):
+        with pytest.raises(InvalidModel, match=r"'coin\[1\]\.side' is 't', but the tables say 'h'"):
+            ask({"coin[1].side": "t"})
+    assert model.mpe({"coin[1].side": "h"}, tables=tables) == {"coin[1].side": "h", "coin[2].side": "h"}

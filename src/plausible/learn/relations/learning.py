@@ -10,7 +10,7 @@ from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed, check_count, generator_of
 from plausible.base.query_info import QueryInfo
 from plausible.base.records import Result, format_roughly
-from plausible.errors import InvalidArgument, counted, warn_caller
+from plausible.errors import InvalidArgument, UnknownVariable, counted, warn_caller
 from plausible.inference.budget import Budget
 from plausible.inference.choice import EngineChoice
 from plausible.learn.estimation.families import CPDLearner, UnidentifiedParameters
@@ -190,6 +190,9 @@ def learn_relational(
     refuse_no_objects(grounding)
     refuse_unknown_references(grounding)
     grounding.refuse_cycles()
+    for name in (*(prior if isinstance(prior, Mapping) else ()), *(kinds or {})):
+        if name not in _parents(families):
+            raise UnknownVariable.named(name, _parents(families), "the attributes that get a distribution here")
     task = Task(grounding, prior, estimate_of(prior, estimate), kinds or {})
     structure_score = None if found is None else found.score
     if grounding.is_known.all():

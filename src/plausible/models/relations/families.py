@@ -122,6 +122,9 @@ def read_families(schema: Schema, cpds: Iterable[CPD]) -> tuple[Schema, tuple[Fa
                 f"{first.name!r} has {list(first.states)}, "
                 f"that of {cpd.variable.name!r} has {list(cpd.variable.states)}."
             )
+    keys = [(family.name, frozenset(cpd.parent_names)) for family, cpd in zip(families, listed, strict=True)]
+    if repeated := [name for name, parents in keys if keys.count((name, parents)) > 1]:
+        raise InvalidModel(f"Two distributions of {repeated[0]!r} have the same parents, so that none has the second.")
     references = [cpd.on_schema(schema) for cpd in given if isinstance(cpd, ReferenceCPD)]
     families += [read_reference(schema, one.slot, one.parent_names, one.partition) for one in references]
     listed += references

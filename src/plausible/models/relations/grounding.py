@@ -307,7 +307,7 @@ class Grounding:
         from scipy.sparse.csgraph import connected_components
 
         parents, children = self._edges
-        graph = csr_array((np.ones(len(parents), dtype=np.bool_), (parents, children)), (self.num_nodes,) * 2)
+        graph = csr_array((np.ones(len(parents)), (parents, children)), (self.num_nodes,) * 2)
         components = connected_components(graph, connection="strong")[1]
         closed = children[components[parents] == components[children]]
         if closed.size:

@@ -273,10 +273,10 @@ class RelationalModel(Frozen, Hinted):
         budget: Budget | None = None,
     ) -> Assignment:
         """The most probable values of all attributes of all objects given the tables, with their `.log_probability`."""
-        network = self.ground(tables)
-        found = {**self.evidence(tables), **findings_of(evidence)}
-        best = network.mpe(found, engine=engine, budget=budget)
-        grounding = self._grounding(tables)
+        instance = self.read(tables)  # once
+        network, grounding, given = self.ground(instance), self._grounding(instance), findings_of(evidence)
+        _refuse_contradictions(grounding, {name: grounding.node(name) for name in given}, given)
+        best = network.mpe({**self.evidence(instance), **given}, engine=engine, budget=budget)
         names = [grounding.name(node) for node in range(grounding.num_nodes)]
         return Assignment({name: best[name] for name in names}, log_probability=best.log_probability, info=best.info)
 
@@ -293,12 +293,7 @@ class RelationalModel(Frozen, Hinted):
         given, settings = dict(findings_of(evidence)), dict(settings_of(do))
         nodes = {name: grounding.node(name) for name in (*names, *given, *settings)}
         read_names(names, nodes, self._place)
-        known = {name: grounding.finding(node) for name, node in nodes.items() if grounding.is_known[node]}
-        for name, value in given.items():
-            if name in known and known[name] != value:
-                raise InvalidModel(
-                    f"evidence= says that {name!r} is {value!r}, but the tables say {known[name]!r}. Change one."
-                )
+        _refuse_contradictions(grounding, nodes, given)
         found, beliefs = read_findings(given, {name: grounding.variable(nodes[name]) for name in given}, self._place)
         weighed = {nodes[name] for name in (*found.soft, *beliefs)}
         observed = {nodes[name] for name in (*found.hard, *found.values)}
@@ -473,6 +468,14 @@ class RelationalModel(Frozen, Hinted):
 
     def _repr_html_(self) -> str:
         return f"<p>{title_of(self)}</p>{self._shown().to_html()}"
+
+
+def _refuse_contradictions(grounding: Grounding, nodes: Mapping[str, int], given: Mapping[str, Any]) -> None:
+    """Refuse evidence on what the tables have, unless it says the same."""
+    for name, value in given.items():
+        known = grounding.finding(nodes[name]) if grounding.is_known[nodes[name]] else value
+        if known != value:
+            raise InvalidModel(f"evidence= says that {name!r} is {value!r}, but the tables say {known!r}. Change one.")
 
 
 def _log_probabilities(grounding: Grounding, ground: GroundFamily, cpd: CPD) -> Floats:
