@@ -9,6 +9,10 @@ import pytest
 
 import plausible as pb
 from plausible.errors import CyclicGraph, InvalidCPD, InvalidModel, NotSupported
+from plausible.learn.relations.references import Choice, ReferenceSearch
+from plausible.models.relations.families import read_family, read_reference
+from plausible.models.relations.instance import Instance
+from plausible.models.relations.terms import read_term
 
 KEYS = {"registration.student": "student", "registration.course": "course"}
 LEVELS, WITS, RATINGS, GRADES = ["easy", "hard"], ["low", "high"], ["bad", "good"], ["A", "B"]
@@ -289,3 +293,52 @@ def test_references_that_cannot_be_are_told():
     existence = pb.Schema({"paper": {}, "cites": {}}, keys=CITES, existence="cites")
     with pytest.raises(InvalidModel, match="an end of 'cites', which may exist or not"):
         pb.RelationalModel(existence, pb.ReferenceCPD("cites.cited", [1.0]))
+
+
+def test_the_partition_and_the_parents_that_drew_references_are_found():
+    """Refine and parents of the greedy search: topics matter on both sides, years and lengths do not."""
+    rng = np.random.default_rng(3)
+    num, links = 80, 600
+    topic, year, length = (rng.integers(2, size=num) for _ in range(3))
+    citing = rng.integers(num, size=links)
+    cells = (rng.random(links) < CITED[topic[citing], 1]).astype(int)
+    cited = np.array([rng.choice(np.flatnonzero(topic == cell)) for cell in cells])
+    tables = {
+        "paper": {"id": range(num), "topic": topic, "year": year, "length": length},
+        "cites": {"citing": citing, "cited": cited},
+    }
+    schema = pb.Schema(tables, keys=CITES)
+    fit = pb.learn.relational(schema, tables, {}, references=["cites.cited"], prior=pb.K2(), max_length=1)
+    learned = fit.model.cpd("cites.cited")
+    assert learned.partition == ("paper.topic",)
+    assert learned.parent_names == ("cites.citing.topic",)
+    np.testing.assert_allclose(learned.values, CITED, atol=0.08)
+    counts = np.zeros((2, 2))
+    np.add.at(counts, (topic[citing], topic[cited]), 1)
+    k2 = sum(
+        math.lgamma(2) - math.lgamma(2 + row.sum()) + sum(math.lgamma(1 + n) for n in row) for row in counts
+    )  # fmt: skip
+    within = -sum(math.log(np.sum(topic == topic[one])) for one in cited)
+    scored = pb.learn.relational(schema, tables, {}, references=["cites.cited"], score="k2", max_length=1)
+    assert scored.score == pytest.approx(k2 + within)
+    every = pb.learn.relational(schema, tables, {}, references=True, prior=pb.K2(), max_length=1).model
+    assert {"cites.citing", "cites.cited"} <= set(every.attributes)
+    assert every.is_stratified
+
+
+def test_a_partition_is_refined_and_abstracted_and_stays_legal():
+    """Moves add and remove one attribute of the partition, or one parent; none lets a reference depend on itself."""
+    papers = {"id": [0, 1, 2, 3], "topic": [0, 1, 0, 1], "fame": [0, 0, 1, 1]}
+    links = {"citing": [0, 1, 2], "cited": [1, 2, 3]}
+    schema = pb.Schema({"paper": papers, "cites": links}, keys=CITES)
+    instance = Instance.read(schema, {"paper": papers, "cites": links})
+    cited = read_reference(schema, "cites.cited", (), ())
+    famous = read_family(schema, "paper.fame", ["count(paper.cites~cited)"])
+    terms = [read_term("cites.citing.topic", schema), read_term("cites.citing.fame", schema)]
+    attributes = [read_term("paper.topic", schema), read_term("paper.fame", schema)]
+    free = ReferenceSearch(instance, cited, [], (attributes, terms), "k2", 3)
+    state = Choice((0, 1), (0,))
+    after = {free.apply(state, move) for move in free.operators(state)}
+    assert after == {Choice((1,), (0,)), Choice((0,), (0,)), Choice((0, 1), ()), Choice((0, 1), (0, 1))}
+    bound = ReferenceSearch(instance, cited, [famous], (attributes, terms), "k2", 3)
+    assert {bound.apply(Choice(), move) for move in bound.operators(Choice())} == {Choice((0,), ()), Choice((), (0,))}

@@ -39,10 +39,11 @@ def family_table(grounding: Grounding, ground: GroundFamily, terms: Iterable[Ter
     if family.partition is not None:
         cells = np.append(cells_of(family.partition, instance, schema.references[family.name]), -1)[cells]
     columns[family.name] = (family.variables(schema)[-1], cells)
-    return _table(columns, len(ground.rows))
+    return columns_table(columns, len(ground.rows))
 
 
-def _table(columns: Columns, num_rows: int) -> Table:
+def columns_table(columns: Columns, num_rows: int) -> Table:
+    """A table of columns that are given with their variables."""
     codes = [cells for variable, cells in columns.values() if not variable.is_continuous]
     numbers = [cells for variable, cells in columns.values() if variable.is_continuous]
     most = max((variable.num_states for variable, _ in columns.values() if not variable.is_continuous), default=1)

@@ -24,6 +24,7 @@ from plausible.learn.relations.parameters import (
     refuse_no_objects,
     refuse_unknown_references,
 )
+from plausible.learn.relations.references import ReferencesLike, search_references
 from plausible.learn.relations.structure import check_candidates, search_parents
 from plausible.learn.scores.score import Score
 from plausible.models.relations.families import (
@@ -50,7 +51,7 @@ class RelationalFit(Result):
     log_likelihood: float  # log P(what the tables tell) under it
     #: "class.attribute" -> its parents; where it has several distributions, those of each.
     parents: Mapping[str, tuple[tuple[str, ...], ...]]
-    score: float | None  # That of the structure, where it was searched for
+    score: float | None  # That of what was searched for: the structure, the references
     num_steps: int  # Of expectation maximisation, or of the search
     converged: bool  # Whether both came to their end
     trace: tuple[float, ...]  # The objective of expectation maximisation, from its start on; else empty
@@ -71,7 +72,6 @@ class RelationalFit(Result):
 #: So many walks of the search by default: they cost little, as scores are kept.
 _WALKS = 10
 
-ReferencesLike = Mapping[str, Mapping[str, Sequence[str] | str]] | None
 ParentsLike = Mapping[str, Sequence[str] | Sequence[Sequence[str]] | str]
 
 
@@ -124,7 +124,9 @@ def learn_relational(
     references
         "class.slot" -> the partition and the parents of its `ReferenceCPD`, such as
         `{"cites.cited": {"partition": ["paper.topic"], "parents": ["cites.citing.topic"]}}`. All other references are
-        given by the tables. What these are chosen by must be known.
+        given by the tables. What these are chosen by must be known. A list of slots, or `True` for all, searches for
+        partition and parents, after the dependencies: a partition is refined by one more attribute, or abstracted from
+        it again; parents come and go (Getoor, Friedman, Koller & Taskar 2002).
     hidden
         "class.attribute" -> its states, or how many, of attributes that no table has.
     inputs
@@ -184,7 +186,16 @@ def learn_relational(
         )  # fmt: skip
         parents = found.parents
     families = list(start.families) if parents is None and start is not None else _families(base, parents or {}, given)
-    families += _references(base, references)
+    structure_score = None if found is None else found.score
+    if isinstance(references, Mapping):
+        families += _references(base, references)
+    elif references:
+        chosen, gained = search_references(
+            instance, references, families, score=score, max_length=max_length, max_parents=max_parents,
+            aggregates=aggregates, candidates=candidates,
+        )  # fmt: skip
+        families += chosen
+        structure_score = (structure_score or 0.0) + gained
     refuse_reference_cycles(base, families)
     grounding = Grounding(base, families, instance)
     refuse_no_objects(grounding)
@@ -194,7 +205,6 @@ def learn_relational(
         if name not in _parents(families):
             raise UnknownVariable.named(name, _parents(families), "the attributes that get a distribution here")
     task = Task(grounding, prior, estimate_of(prior, estimate), kinds or {})
-    structure_score = None if found is None else found.score
     if grounding.is_known.all():
         cpds, unidentified = learn_complete(task)
         _warn(unidentified)
@@ -243,10 +253,10 @@ def _families(schema: Schema, parents: ParentsLike, inputs: set[str]) -> list[Fa
     return [families[at] for at in in_order(families)]
 
 
-def _references(schema: Schema, references: ReferencesLike) -> list[Family]:
+def _references(schema: Schema, references: Mapping[str, Mapping[str, Sequence[str] | str]]) -> list[Family]:
     """The families of references that `references=` means."""
     families = []
-    for name, options in (references or {}).items():
+    for name, options in references.items():
         known = ("partition", "parents")
         if not isinstance(options, Mapping) or not set(options) <= set(known):
             raise InvalidArgument(

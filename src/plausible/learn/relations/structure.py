@@ -270,5 +270,5 @@ def _step(schema: Schema, slot: Slot) -> str:
 def check_candidates(given: Mapping[str, Sequence[str]] | None, schema: Schema) -> None:
     """Refuse candidates of attributes that are not there."""
     for name in given or {}:
-        if read_chain(name, schema).attribute is None:
+        if name not in schema.references and read_chain(name, schema).attribute is None:
             raise InvalidArgument(f"candidates= names {name!r}, which is no attribute.")
