@@ -99,8 +99,8 @@ def test_drawn_links_are_tables_again():
 def test_links_make_related_papers_better_told_than_words_alone():
     """Half of the topics are hidden: links between papers, inferred together, gain ten points over a flat classifier.
 
-    So Getoor et al. (2001) report of two corpora, 75 -> 85 and 74 -> 82. The papers that are cited, how many links there
-    are being given, tell of topics, too.
+    So Getoor et al. (2001) report of two corpora, 75 -> 85 and 74 -> 82. Which papers are cited tells of topics, too,
+    where it is given how many are.
     """
     rng = np.random.default_rng(1)
     num, topics, words = 150, 3, 8

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.errors import CyclicGraph, InvalidCPD, InvalidModel, NotSupported
+from plausible.errors import CyclicGraph, InvalidCPD, InvalidModel, NotSupported, TooLarge
 from plausible.learn.relations.references import Choice, ReferenceSearch
 from plausible.models.relations.families import read_family, read_reference
 from plausible.models.relations.instance import Instance
@@ -312,6 +312,7 @@ def test_the_partition_and_the_parents_that_drew_references_are_found():
     learned = fit.model.cpd("cites.cited")
     assert learned.partition == ("paper.topic",)
     assert learned.parent_names == ("cites.citing.topic",)
+    assert "cites.cited is chosen by paper.topic" in str(fit)
     np.testing.assert_allclose(learned.values, CITED, atol=0.08)
     counts = np.zeros((2, 2))
     np.add.at(counts, (topic[citing], topic[cited]), 1)
@@ -342,3 +343,37 @@ def test_a_partition_is_refined_and_abstracted_and_stays_legal():
     assert after == {Choice((1,), (0,)), Choice((0,), (0,)), Choice((0, 1), ()), Choice((0, 1), (0, 1))}
     bound = ReferenceSearch(instance, cited, [famous], (attributes, terms), "k2", 3)
     assert {bound.apply(Choice(), move) for move in bound.operators(Choice())} == {Choice((0,), ()), Choice((), (0,))}
+
+
+def test_known_references_are_counted_beside_expectation_maximisation():
+    """Where other values are missing, a reference whose own family is known keeps its counts."""
+    model, rng = university(), np.random.default_rng(0)
+    skeleton = {
+        "course": {"id": range(40)}, "student": {"id": range(200)},
+        "registration": {"student": rng.integers(200, size=1000), "course": [None] * 1000},
+    }  # fmt: skip
+    data = model.sample(skeleton, seed=1)
+    complete = pb.learn.relational(model, data, prior=pb.K2()).model
+    data["registration"].loc[rng.random(1000) < 0.3, "grade"] = None
+    fit = pb.learn.relational(model, data, prior=pb.K2())
+    assert fit.converged
+    assert fit.info.exact
+    assert fit.model.cpd("registration.course") == complete.cpd("registration.course")
+    np.testing.assert_allclose(fit.model.cpd("registration.grade").values, GRADE, atol=0.12)
+
+
+def test_copies_of_too_many_values_are_refused():
+    """A reference to any of thousands of objects, none of whose values is known, would need a table for each pair."""
+    many = 4000
+    tables = {
+        "course": {"id": range(many), "difficulty": ["easy", "hard"] * (many // 2), "rating": [None] * many},
+        "student": {"id": ["s"]},
+        "registration": {"id": [1], "student": ["s"], "course": [None], "grade": ["A"], "praise": ["yes"]},
+    }
+    with pytest.raises(TooLarge, match="may be any of 4,000 objects"):
+        university().query("registration[1].course", tables=tables)
+    known = {**tables, "course": {**tables["course"], "rating": ["good", "bad"] * (many // 2)}}
+    easy = 0.5 * (WIT[0] * COURSE[0, 0] * GRADE[0, 0, 0] + WIT[1] * COURSE[1, 0] * GRADE[1, 0, 0]) * PRAISE[1, 1]
+    hard = 0.5 * (WIT[0] * COURSE[0, 1] * GRADE[0, 1, 0] + WIT[1] * COURSE[1, 1] * GRADE[1, 1, 0]) * PRAISE[0, 1]
+    answer = university().query("registration[1].course", tables=known)
+    np.testing.assert_allclose(answer.values[:2], np.array([easy, hard]) / (easy + hard) / (many // 2), rtol=1e-9)

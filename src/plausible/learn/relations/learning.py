@@ -36,6 +36,7 @@ from plausible.models.relations.families import (
 )
 from plausible.models.relations.grounding import Grounding
 from plausible.models.relations.instance import Instance
+from plausible.models.relations.references import ReferenceCPD
 from plausible.models.relations.relational_model import RelationalModel, TablesLike
 from plausible.models.relations.schema import Schema
 from plausible.search.run import Run, Stops
@@ -62,6 +63,8 @@ class RelationalFit(Result):
         lines += [
             f"{name} <- {', '.join(own) if own else 'nothing'}" for name, lists in self.parents.items() for own in lists
         ]
+        chosen = [cpd for cpd in self.model.cpds if isinstance(cpd, ReferenceCPD)]
+        lines += [f"{cpd.slot} is chosen by {', '.join(cpd.partition) or 'nothing'}" for cpd in chosen]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from plausible.base.arrays import Flags, Ints, starts_of
 from plausible.cpds import CPD, AggregateCPD, Multiplexer, TableCPD
 from plausible.cpds.aggregate import AggregateFunction
 from plausible.cpds.summaries import Ties
-from plausible.errors import CyclicGraph, InvalidModel, NotSupported, UnknownVariable, suggestion
+from plausible.errors import CyclicGraph, InvalidModel, NotSupported, TooLarge, UnknownVariable, suggestion
 from plausible.models.lowering import point_mass
 from plausible.models.relations.families import Family, by_attribute, dependencies, layers
 from plausible.models.relations.instance import Instance, Links
@@ -29,6 +29,9 @@ from plausible.models.relations.schema import Schema
 from plausible.models.relations.term_values import chosen_links, has_value, term_values
 from plausible.models.relations.terms import COUNT_FUNCTIONS, Chain, Term, inherited
 from plausible.variables import Variable
+
+#: The entries of the tables by which a reference that is not known copies a value, at the most.
+_MOST_COPIED = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -429,6 +432,12 @@ class Grounding:
         keys, route = np.unique(
             np.where(is_node, nodes + variable.num_states, np.where(ends >= 0, codes, empty)), return_inverse=True
         )
+        selector = self.variable(int(term.fork.selectors[place]))
+        if len(keys) ** 2 > _MOST_COPIED or len(ends) * len(keys) > _MOST_COPIED:
+            raise TooLarge(
+                f"{selector.name!r} may be any of {len(ends):,} objects, of which {len(keys):,} have a {target!r} of "
+                "their own that is not known: too many to copy one. Give the reference, or more of these values."
+            )
         inputs = []
         for key in keys.tolist():
             if key >= variable.num_states:
@@ -437,7 +446,6 @@ class Grounding:
             state = variable.states[key]
             inputs.append(variable.renamed(f"{variable.name}={state}"))
             yield point_mass(inputs[-1], state)
-        selector = self.variable(int(term.fork.selectors[place]))
         way = Variable(f"{variable.name} by {selector.name}", len(inputs))
         yield TableCPD(way, np.eye(len(inputs))[route], [selector])
         yield Multiplexer(variable, way, inputs)
