@@ -422,3 +422,16 @@ def test_evidence_that_the_tables_contradict_is_refused():
         with pytest.raises(InvalidModel, match=r"'coin\[1\]\.side' is 't', but the tables say 'h'"):
             ask({"coin[1].side": "t"})
     assert model.mpe({"coin[1].side": "h"}, tables=tables) == {"coin[1].side": "h", "coin[2].side": "h"}
+
+
+def test_only_some_objects_are_of_a_subclass():
+    """The way to what an object may also be can lead nowhere, so that its distribution comes before that of the others."""
+    tables = {"person": {"id": [0, 1]}, "star": {"id": [1], "fame": ["big"]}}
+    schema = pb.Schema(tables, keys={"star.id": "person"}, variables={"star.fame": ["big", "small"]})
+    others = pb.TableCPD("person.mood", [0.5, 0.5], states=["good", "bad"])
+    stars = pb.TableCPD(
+        "person.mood", [[0.9, 0.1], [0.2, 0.8]], parents=["mode(person.star.fame)"], states=["good", "bad"]
+    )
+    for cpds in ([others, stars], [stars, others]):
+        beliefs = pb.RelationalModel(schema, cpds).predict_proba(tables, "person.mood")
+        np.testing.assert_allclose(beliefs.to_numpy(), [[0.5, 0.5], [0.9, 0.1]])

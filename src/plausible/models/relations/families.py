@@ -100,7 +100,7 @@ def in_order(families: Iterable[Family]) -> list[int]:
 
 def _may_lack(term: Term) -> bool:
     """Whether some objects may have no value of a parent."""
-    return term.needs_objects and any(slot.name != KEY for slot in term.chain.slots)
+    return term.needs_objects and any(slot.is_inverse or slot.name != KEY for slot in term.chain.slots)
 
 
 def read_families(schema: Schema, cpds: Iterable[CPD]) -> tuple[Schema, tuple[Family, ...], tuple[CPD, ...]]:
