@@ -425,7 +425,7 @@ def test_evidence_that_the_tables_contradict_is_refused():
 
 
 def test_only_some_objects_are_of_a_subclass():
-    """The way to what an object may also be can lead nowhere, so that its distribution comes before that of the others."""
+    """The way to what an object may also be can lead nowhere: its distribution comes before that of all others."""
     tables = {"person": {"id": [0, 1]}, "star": {"id": [1], "fame": ["big"]}}
     schema = pb.Schema(tables, keys={"star.id": "person"}, variables={"star.fame": ["big", "small"]})
     others = pb.TableCPD("person.mood", [0.5, 0.5], states=["good", "bad"])
