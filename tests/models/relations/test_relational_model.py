@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.errors import CyclicGraph, InvalidArgument, InvalidModel, NotRepresentable
+from plausible.errors import CyclicGraph, ImpossibleEvidence, InvalidArgument, InvalidModel, NotRepresentable
 from plausible.models.relations.families import open_cycle
 
 KEYS = {"registration.student": "student", "registration.course": "course", "course.teacher": "teacher"}
@@ -421,6 +421,8 @@ def test_evidence_that_the_tables_contradict_is_refused():
     ):
         with pytest.raises(InvalidModel, match=r"'coin\[1\]\.side' is 't', but the tables say 'h'"):
             ask({"coin[1].side": "t"})
+    with pytest.raises(ImpossibleEvidence, match=r"contradicts do="):
+        model.query("coin[1].side", {"coin[2].side": "t"}, do={"coin[2].side": "h"}, tables=tables)
     assert model.mpe({"coin[1].side": "h"}, tables=tables) == {"coin[1].side": "h", "coin[2].side": "h"}
 
 

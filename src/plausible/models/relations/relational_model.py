@@ -22,7 +22,7 @@ from plausible.inference.budget import Budget
 from plausible.inference.choice import EngineChoice
 from plausible.inference.plan import Plan
 from plausible.models.bayesian_network import BayesianNetwork
-from plausible.models.network_parts import read_cpds, variable_of, variable_record
+from plausible.models.network_parts import contradicted, read_cpds, variable_of, variable_record
 from plausible.models.notes import Notes
 from plausible.models.question import read_names
 from plausible.models.relations.collective import Collective
@@ -295,6 +295,9 @@ class RelationalModel(Frozen, Hinted):
         read_names(names, nodes, self._place)
         _refuse_contradictions(grounding, nodes, given)
         found, beliefs = read_findings(given, {name: grounding.variable(nodes[name]) for name in given}, self._place)
+        for name, value in settings.items():
+            if name in found.hard and given[name] != value:
+                raise contradicted(name, given[name], value)
         weighed = {nodes[name] for name in (*found.soft, *beliefs)}
         observed = {nodes[name] for name in (*found.hard, *found.values)}
         cut = {nodes[name] for name in settings}
