@@ -1,5 +1,7 @@
 """Chains of at most four states have kernels of their own: they say what those of many states say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,20 @@ def test_a_start_that_is_too_unlikely_for_numbers_is_counted_in_logarithms(is_sh
     np.testing.assert_allclose(found.firsts, [3.0, 0.0], rtol=1e-12)
     np.testing.assert_allclose(found.pairs, logs.pairs, rtol=1e-10)
     np.testing.assert_allclose(found.step_logs, logs.step_logs, rtol=1e-10)
+
+
+@pytest.mark.parametrize("num_states", [2, 3, 4])
+def test_each_step_counts_for_the_matrix_that_leads_to_it(num_states):
+    few, _ = _models(num_states, num_states, has_zeros=False)
+    rows = [few.sample(length, seed=length)["observation"].to_numpy() for length in (9, 0, 1, 14)]
+    chains = few._chains(few._read(rows, None, None, "refuse"))
+    matrices = np.concatenate([chains.transitions, chains.transitions[:, ::-1]])
+    matrix_of = np.random.default_rng(0).integers(0, 2, chains.num_steps).astype(np.int32)
+    chains = replace(chains, transitions=matrices, matrix_of=matrix_of)
+    found, logs = state_inference.expected(chains, chains.num_steps), state_inference._in_logs(chains)
+    np.testing.assert_allclose(found.pairs, logs.pairs, rtol=1e-10)
+    np.testing.assert_allclose(found.firsts, logs.firsts, rtol=1e-10)
+    np.testing.assert_allclose(found.step_logs, logs.step_logs, rtol=1e-10, atol=1e-14)
 
 
 def test_nothing_observed_counts_nothing():
