@@ -90,7 +90,7 @@ def learn_relational(
     inputs: Iterable[str] = (),
     estimate: Estimate | None = None,
     kinds: Mapping[str, str | CPDLearner] | None = None,
-    score: str | Score = "bdeu",
+    score: str | Score | None = None,
     max_length: int = 2,
     max_parents: int = 3,
     aggregates: Iterable[str] = ("mode", "mean", "count"),
@@ -137,7 +137,8 @@ def learn_relational(
     estimate, kinds
         As of `learn.parameters`.
     score
-        That of structures: a name or a `Score`.
+        That of structures: a name or a `Score`. By default "bdeu", with numbers "conditional-gaussian-bic". Where
+        values are missing, families are scored on the objects that know all of them.
     max_length
         Over how many slots parents may lie. The search goes in phases: own attributes, then over one slot, and so on
         (Getoor, Friedman, Koller & Taskar 2001). It takes no dependency that tables could turn into a cycle.
@@ -179,13 +180,14 @@ def learn_relational(
     instance = Instance.read(base, tables)
     given = _named(base, inputs)
     found = None
+    check_candidates(candidates, base)
     if parents is None and start is None:
         alone = [read_family(base, name, ()) for name in base.variables if name not in given]
-        check_candidates(candidates, base)
         found = search_parents(
-            Grounding(base, alone, instance), score=score, max_length=max_length, max_parents=max_parents,
-            aggregates=aggregates, candidates=candidates, restarts=_WALKS if restarts is None else restarts,
-            seed=int(generator.integers(2**31)), time_limit=time_limit, progress=progress,
+            Grounding(base, alone, instance), score=score or _fitting_score(base), max_length=max_length,
+            max_parents=max_parents, aggregates=aggregates, candidates=candidates,
+            restarts=_WALKS if restarts is None else restarts, seed=int(generator.integers(2**31)),
+            time_limit=time_limit, progress=progress,
         )  # fmt: skip
         parents = found.parents
     families = list(start.families) if parents is None and start is not None else _families(base, parents or {}, given)
@@ -228,6 +230,12 @@ def learn_relational(
     converged = run.converged and (found is None or found.converged)
     told = run.state.log_likelihood, _parents(families), structure_score
     return RelationalFit(model, *told, run.num_steps, converged, tuple(run.trace), run.state.info)
+
+
+def _fitting_score(schema: Schema) -> str:
+    """A score of states; of states and numbers, where there are numbers."""
+    has_numbers = any(variable.is_continuous for variable in schema.variables.values())
+    return "conditional-gaussian-bic" if has_numbers else "bdeu"
 
 
 def _named(schema: Schema, names: Iterable[str]) -> set[str]:

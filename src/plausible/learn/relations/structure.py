@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, PlausibleWarning, counted, warn_caller
+from plausible.learn.incomplete_structures.available import AvailableStatistics, SeparateScores
 from plausible.learn.relations.family_tables import family_table, is_complete
-from plausible.learn.scores.reading import fitting_score, read_score
+from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.models.relations.families import Dependency, Family, dependency, open_cycle
 from plausible.models.relations.grounding import Grounding
@@ -29,16 +31,17 @@ from plausible.search.search_problem import SearchProblem, SearchState, improves
 
 #: For each attribute its parents, as places among its candidates, in order.
 Parents = tuple[tuple[int, ...], ...]
+#: An attribute and one of its candidates, by their places.
+Edge = tuple[int, int]
 #: A state for objects that a chain leads nowhere from.
 _NONE = "none"
 
 
 class Move(NamedTuple):
-    """A parent more, or one less."""
+    """A parent that comes, one that goes, or both: then another one goes so that the first may come."""
 
-    adds: bool
-    attribute: int
-    candidate: int
+    comes: Edge | None
+    goes: Edge | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,19 +74,36 @@ class RelationalSearch(SearchProblem[Parents, Move]):
         return float(sum(one.score(parents) for one, parents in zip(self.candidates, state, strict=True)))
 
     def operators(self, state: Parents) -> Sequence[Move]:
-        """Parents that may go, and those that may come without a cycle."""
-        moves = [Move(False, at, place) for at, parents in enumerate(state) for place in parents]
+        """Parents that may go, those that may come, and those that may come in place of another one.
+
+        A parent whose coming would close a circle comes in place of one on it: so dependencies turn round. One whose
+        attribute has as many as it may comes in place of another one of these.
+        """
+        present = [(at, place) for at, parents in enumerate(state) for place in parents]
+        moves = [Move(None, edge) for edge in present]
         found = self.dependencies(state)
         for at, (one, parents) in enumerate(zip(self.candidates, state, strict=True)):
-            if len(parents) >= self.max_parents:
-                continue
+            is_full = len(parents) >= self.max_parents
             for place, length in enumerate(one.lengths):
                 if length > self.max_length or place in parents:
                     continue
                 added = one.depends[place]
-                if added is None or not open_cycle([*found, added]):
-                    moves.append(Move(True, at, place))
+                is_legal = added is None or not open_cycle([*found, added])
+                if is_legal and not is_full:
+                    moves.append(Move((at, place), None))
+                    continue
+                rivals = (
+                    [edge for edge in present if edge[0] == at or not is_full]
+                    if not is_legal
+                    else ([(at, parent) for parent in parents])
+                )
+                moves += [
+                    Move((at, place), edge) for edge in rivals if is_legal or self._is_legal(state, (at, place), edge)
+                ]
         return moves
+
+    def _is_legal(self, state: Parents, comes: Edge, goes: Edge) -> bool:
+        return not open_cycle(self.dependencies(self.apply(state, Move(comes, goes))))
 
     def dependencies(self, state: Parents) -> list[Dependency]:
         """Which attributes depend on which in a state."""
@@ -93,20 +113,34 @@ class RelationalSearch(SearchProblem[Parents, Move]):
 
     def apply(self, state: Parents, operator: Move) -> Parents:
         """The structure after a move."""
-        parents = set(state[operator.attribute]) ^ {operator.candidate}
-        return (*state[: operator.attribute], tuple(sorted(parents)), *state[operator.attribute + 1 :])
+        changed = list(state)
+        for at, parents in self._changed(state, operator).items():
+            changed[at] = parents
+        return tuple(changed)
+
+    def _changed(self, state: Parents, move: Move) -> dict[int, tuple[int, ...]]:
+        """Attribute -> its parents after a move, of those that it changes."""
+        parents = {edge[0]: set(state[edge[0]]) for edge in move if edge is not None}
+        if move.goes is not None:
+            parents[move.goes[0]].discard(move.goes[1])
+        if move.comes is not None:
+            parents[move.comes[0]].add(move.comes[1])
+        return {at: tuple(sorted(own)) for at, own in parents.items()}
 
     def reverses(self, operator: Move, other: Move) -> bool:
-        """Whether both are of one parent."""
-        return operator[1:] == other[1:] and operator.adds != other.adds
+        """Whether it takes back what came, or brings back what went."""
+        return (operator.comes is not None and operator.comes == other.goes) or (
+            operator.goes is not None and operator.goes == other.comes
+        )
 
     def deltas(self, state: Parents, operators: Sequence[Move]) -> list[float]:
-        """What each move changes: one attribute's score."""
+        """What each move changes: the scores of one or two attributes."""
         found = []
         for move in operators:
-            one, parents = self.candidates[move.attribute], state[move.attribute]
-            changed = tuple(sorted(set(parents) ^ {move.candidate}))
-            found.append(one.score(changed) - one.score(parents))
+            changed = self._changed(state, move)
+            after = sum(self.candidates[at].score(parents) for at, parents in changed.items())
+            before = sum(self.candidates[at].score(state[at]) for at in changed)
+            found.append(0.0 if after == before else after - before)  # equal infinities have no difference
         return found
 
 
@@ -184,33 +218,36 @@ def _candidates(
     else:
         terms = list(candidate_terms(grounding.instance, family, max_length, aggregates))
     table = family_table(grounding, ground, terms)
-    rows = is_complete(table)
-    if rows.size and not rows.any():
-        raise _no_complete_rows(grounding.instance, family, terms)
-    if not rows.all():
-        warn_caller(
-            f"{counted(int((~rows).sum()), 'object')} of {family.base!r} lack a value that the structure search of "
-            f"{family.name!r} looks at, and are left out of it.",
-            PlausibleWarning,
-        )
-        table = table.take(rows)
-    statistics = TableStatistics(table)
-    chosen = read_score(
-        fitting_score(statistics, score) if isinstance(score, str) and score in ("bic", "aic") else score
-    )
-    scores = chosen.on(statistics)  # of numbers some refuse what has states to depend on numbers
-    terms = [term for term in terms if scores.family(family.name, [term.text]) > -np.inf]
-    depends = tuple(dependency(schema, family.child, term) if not term.counts_objects else None for term in terms)
+    terms = [term for term in terms if table.missing.get(term.text, 0) < table.num_rows]
+    if table.missing.get(family.name, 0) == table.num_rows:
+        terms = []
+    table = table.select([*(term.text for term in terms), family.name])
+    if table.missing and table.continuous:
+        table = _complete(grounding.instance, family, terms, table)
+    chosen = read_score(score)
+    scores = SeparateScores(chosen, AvailableStatistics(table)) if table.missing else chosen.on(TableStatistics(table))
+    terms = [term for term in terms if scores.family(family.name, [term.text]) > -np.inf]  # some refuse numbers
+    depends = tuple(None if term.counts_objects else dependency(schema, family.child, term) for term in terms)
     return Candidates(family, tuple(terms), tuple(len(term.chain.slots) for term in terms), depends, scores)
 
 
-def _no_complete_rows(instance: Instance, family: Family, terms: Sequence[Term]) -> InvalidArgument:
-    columns = [family.attribute, *(term.chain.target for term in terms if not term.counts_objects)]
-    worst = min(columns, key=lambda name: float(np.mean(instance.is_known(name)))) if columns else family.attribute
-    return InvalidArgument(
-        f"No object of {family.base!r} has a value for all that the structure search of {family.name!r} looks at; "
-        f"{worst!r} is missing most often. Leave it out of the tables, name the only candidates=, or give parents=."
+def _complete(instance: Instance, family: Family, terms: Sequence[Term], table: Table) -> Table:
+    """The objects of which all is known that there is to look at: scores of numbers want no others."""
+    rows = is_complete(table)
+    if not rows.any():
+        columns = [family.attribute, *(term.chain.target for term in terms if not term.counts_objects)]
+        worst = min(columns, key=lambda name: float(np.mean(instance.is_known(name))))
+        raise InvalidArgument(
+            f"No object of {family.base!r} has a value for all that the search for parents of {family.name!r} looks "
+            f"at, some of it numbers; {worst!r} is missing most often. Leave it out of the tables, name the only "
+            "candidates=, or give parents=."
+        )
+    warn_caller(
+        f"{int((~rows).sum())} of {counted(len(rows), 'object')} of {family.base!r} lack a value that the search for "
+        f"parents of {family.name!r} looks at, some of it numbers, and are left out of it.",
+        PlausibleWarning,
     )
+    return table.take(rows)
 
 
 def candidate_terms(instance: Instance, family: Family, max_length: int, aggregates: Sequence[str]) -> Iterator[Term]:
