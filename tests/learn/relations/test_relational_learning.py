@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable
 from plausible.learn.estimation.families import UnidentifiedParameters
 
 KEYS = {"registration.student": "student", "registration.course": "course"}
@@ -238,12 +238,45 @@ def test_what_cannot_be_learned_is_refused_by_name():
         pb.learn.relational(pb.Schema(student={"id": [0], "age": [20.5]}), ages, {})
 
 
-def test_a_search_of_which_a_column_takes_all_rows_says_so():
-    """Scores are of complete rows: a hidden attribute leaves none, and is named."""
+def test_a_search_says_what_no_table_tells():
+    """A hidden attribute has no place in a search, which is told; what is known of some objects has."""
     tables = {"student": {"id": [0, 1]}, "registration": {"student": [0, 1, 1], "grade": ["A", "B", "A"]}}
     schema = pb.Schema(tables, keys={"registration.student": "student"})
-    with pytest.raises(InvalidArgument, match=r"'student\.wits' is missing most often"):
-        pb.learn.relational(schema, tables, hidden={"student.wits": 2})
+    with pytest.warns(PlausibleWarning, match=r"No table has a value of 'student\.wits'"):
+        fit = pb.learn.relational(schema, tables, hidden={"student.wits": 2}, prior=pb.K2())
+    assert fit.parents["student.wits"] == ((),)
+
+
+def test_gaps_leave_a_search_what_is_known():
+    """With a tenth of the grades missing the dependencies are still found, on the objects that know a family."""
+    tables = university().sample(skeleton(np.random.default_rng(4), 1500, 100, 9000), seed=6)
+    grades = tables["registration"]["grade"].astype(object)
+    grades[np.random.default_rng(5).random(len(grades)) < 0.1] = None
+    tables["registration"] = tables["registration"].assign(grade=grades)
+    fit = pb.learn.relational(schema(), tables, max_steps=2, prior=pb.K2())
+    assert set(fit.parents["registration.grade"][0]) == set(PARENTS["registration.grade"])
+
+
+def test_a_search_turns_dependencies_round():
+    """Taken first the wrong way, a dependency that bars better ones is turned, not kept."""
+    rng = np.random.default_rng(0)
+    customers, orders = 300, 3000
+    city = rng.integers(3, size=customers)
+    segment = np.where(rng.random(customers) < 0.8, city % 2, rng.integers(2, size=customers))
+    customer = rng.integers(customers, size=orders)
+    returned = rng.random(orders) < np.where(segment[customer] == 1, 0.4, 0.1)
+    rating = np.where(rng.random(orders) < 0.75, returned, rng.random(orders) < 0.5).astype(int)
+    tables = {
+        "customer": {"id": list(range(customers)), "city": city.tolist(), "segment": segment.tolist()},
+        "order": {"customer": customer, "returned": returned.astype(int), "rating": rating},
+    }
+    store = pb.Schema(tables, keys={"order.customer": "customer"})
+    found = pb.learn.relational(store, tables, prior=pb.BDeu(1))
+    true = {"customer.segment": ["customer.city"], "order.returned": ["order.customer.segment"],
+            "order.rating": ["order.returned"]}  # fmt: skip
+    only = {name: true.get(name, []) for name in store.variables}
+    limited = pb.learn.relational(store, tables, prior=pb.BDeu(1), candidates=only)
+    assert found.score >= limited.score - 1e-6
 
 
 def test_parents_that_a_score_refuses_are_no_candidates():

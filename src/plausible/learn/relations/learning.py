@@ -196,7 +196,7 @@ def learn_relational(
         families += _references(base, references)
     elif references:
         chosen, gained = search_references(
-            instance, references, families, score=score, max_length=max_length, max_parents=max_parents,
+            instance, references, families, score=score or "bdeu", max_length=max_length, max_parents=max_parents,
             aggregates=aggregates, candidates=candidates,
         )  # fmt: skip
         families += chosen

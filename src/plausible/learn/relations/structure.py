@@ -172,6 +172,14 @@ def search_parents(
     The same over all lengths at once may find more; from the better of both come walks that end elsewhere.
     """
     listed = tuple(aggregates)
+    hidden = [name for name in grounding.attributes if not grounding.instance.is_known(name).any()]
+    if hidden:
+        names = ", ".join(map(repr, hidden))
+        warn_caller(
+            f"No table has a value of {names}: the search takes nothing to depend on that, and it on nothing. Name its "
+            "place in parents=.",
+            PlausibleWarning,
+        )
     options = [
         _candidates(grounding, ground_at, score, max_length, listed, candidates)
         for ground_at in range(len(grounding.families))

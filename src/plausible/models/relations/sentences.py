@@ -346,6 +346,11 @@ class Reduced(Sentence):
     body: Sentence
 
     @property
+    def text(self) -> str:
+        """By axes, as it has no names any more."""
+        return f"{'forall' if self.is_universal else 'exists'} {', '.join(map(str, self.axes))}: {self.body.text}"
+
+    @property
     def parts(self) -> tuple[Sentence, ...]:
         """What it says along the axes."""
         return (self.body,)
