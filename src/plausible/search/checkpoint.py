@@ -249,7 +249,7 @@ def _read(path: Path, asked: Mapping[str, str]) -> bytes | None:
             f"The checkpoint {str(path)!r} is of something else that was asked: {', '.join(different)} {differ}.",
             remedies=[
                 Remedy("ask the same, to go on with it"),
-                Remedy("begin anew in another file: ", Argument("checkpoint", ...)),
+                Remedy("begin anew in another file (", Argument("checkpoint"), ")"),
                 Remedy("remove the file"),
             ],
         )

@@ -9,8 +9,8 @@ from typing import Any
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed, check_count, generator_of
 from plausible.base.query_info import QueryInfo
-from plausible.base.records import Result, format_roughly
-from plausible.errors import InvalidArgument, UnknownVariable, counted, warn_caller
+from plausible.base.records import Result
+from plausible.errors import InvalidArgument, UnknownVariable, counted, shortened, warn_caller
 from plausible.inference.budget import Budget
 from plausible.inference.choice import EngineChoice
 from plausible.learn.estimation.families import CPDLearner, UnidentifiedParameters
@@ -69,7 +69,7 @@ class RelationalFit(Result):
 
     def __repr__(self) -> str:
         how = "" if self.converged else ", not converged"
-        return f"<RelationalFit of {self.model!r}, log-likelihood {format_roughly(self.log_likelihood)}{how}>"
+        return f"<RelationalFit of {self.model!r}, log-likelihood {self.log_likelihood:.6g}{how}>"
 
 
 #: So many walks of the search by default: they cost little, as scores are kept.
@@ -167,6 +167,13 @@ def learn_relational(
     high                      |                 0.75 |                 0.25
     low                       |                  0.5 |                  0.5
     """
+    if isinstance(tables, Schema | RelationalModel):
+        raise InvalidArgument("The schema comes before the tables: learn.relational(schema, tables).")
+    if parents is not None and not isinstance(parents, Mapping):
+        raise InvalidArgument(
+            "parents= maps an attribute to its parents, such as {'registration.grade': ['registration.student.wits']}, "
+            f"not {shortened(parents)}."
+        )
     if restarts is not None:
         check_count("restarts", restarts)
     check_count("max_length", max_length)
@@ -175,7 +182,7 @@ def learn_relational(
     start = schema if isinstance(schema, RelationalModel) else None
     base = start.schema if start is not None else schema
     if not isinstance(base, Schema):
-        raise InvalidArgument(f"Learning a relational model begins with a Schema or a model, not {schema!r}.")
+        raise InvalidArgument(f"Learning a relational model begins with a Schema or a model, not {shortened(schema)}.")
     base = base.with_variables(hidden or {})
     instance = Instance.read(base, tables)
     given = _named(base, inputs)

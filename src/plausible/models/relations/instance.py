@@ -217,6 +217,7 @@ class Instance:
         if name not in self._texts:
             self._texts[name] = {key_text(key): place for place, key in enumerate(self.ids[name])}
         texts = self._texts[name]
+        text = text if text in texts else text.replace(", ", ",")  # of a link
         if text not in texts:
             raise UnknownVariable(f"No {name!r} has the id {text!r}.{suggestion(text, list(texts)[:_MOST_COMPARED])}")
         return texts[text]
@@ -349,8 +350,15 @@ def _dangling(
     reference: str, target: str, values: Sequence[Any], places: NDArray[Any], dangling: Ints, ids: pd.Index[Any]
 ) -> InvalidArgument:
     """The error for keys that no object has."""
+    import pandas as pd
+
     row, key = int(np.argmax(np.isin(places, dangling))), plain(values[dangling[0]])
     more = f" ({counted(len(dangling) - 1, 'more id')} of that column likewise)" if len(dangling) > 1 else ""
+    if isinstance(ids, pd.RangeIndex) and isinstance(key, str):
+        return InvalidArgument(
+            f"{reference!r} refers to {key!r} (row {row}), but the table of {target!r} has no column {KEY!r}, so that "
+            f"its objects are called 0, 1, ...: rename the column that has their ids to {KEY!r}."
+        )
     alike = next((one for one in map(plain, ids) if str(one) == str(key)), None)
     advice = f" There is {alike!r}, of another type." if alike is not None else suggestion(key, ids[:_MOST_COMPARED])
     return InvalidArgument(f"{reference!r} refers to {key!r} (row {row}), but no {target!r} has that id{more}.{advice}")

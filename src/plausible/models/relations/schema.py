@@ -15,7 +15,7 @@ from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.column_types import doubt_of, read_column, warn_of_doubtful
 from plausible.data.columns import has_values
 from plausible.data.sources import OpenColumns, open_columns
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted, suggestion
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted, shortened, suggestion
 from plausible.models.network_parts import variable_of, variable_record
 from plausible.models.shown_parts import title_of
 from plausible.variables import State, Variable
@@ -122,6 +122,10 @@ class Schema(Frozen):
         existence: Iterable[str] = (),
         **more: Any,
     ) -> None:
+        for name, mapping in (("", tables), ("keys=", keys), ("variables=", variables), ("inverse=", inverse)):
+            if mapping is not None and not isinstance(mapping, Mapping):
+                example = "keys={'registration.student': 'student'}" if name else "Schema(student=students)"
+                raise InvalidModel(f"{name or 'A schema'} takes a mapping, as in {example}, not {shortened(mapping)}.")
         given = {**(tables or {}), **more}
         if not given:
             raise InvalidModel("A schema needs the table of a class at least, such as Schema(student=students).")
