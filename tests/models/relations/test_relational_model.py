@@ -437,3 +437,18 @@ def test_only_some_objects_are_of_a_subclass():
     for cpds in ([others, stars], [stars, others]):
         beliefs = pb.RelationalModel(schema, cpds).predict_proba(tables, "person.mood")
         np.testing.assert_allclose(beliefs.to_numpy(), [[0.5, 0.5], [0.9, 0.1]])
+
+
+def test_a_question_about_one_of_very_many_objects_is_answered_with_all_others(monkeypatch):
+    """Where no network is made the answers are the same, with evidence too."""
+    rng = np.random.default_rng(8)
+    tables, parents = random_tables(rng), random_parents(rng)
+    model, _ = random_model(rng, parents)
+    evidence = {"registration[0].grade": "A", "student[0].honours": "yes"}
+    for target in ("student[0].wits", "course[1].difficulty", "registration[0].grade", "teacher[0].skill"):
+        plain = model.query(target, evidence, tables=tables)
+        with monkeypatch.context() as patch:
+            patch.setattr("plausible.models.relations.relational_model._MANY", 0)
+            together = model.query(target, evidence, tables=tables)
+        np.testing.assert_allclose(together.values, plain.values, atol=1e-9)
+        assert together.info.exact

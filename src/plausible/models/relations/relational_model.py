@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TablesLike = Mapping[str, Any] | Instance
+#: Of a question that touches more attributes of objects no network is made: all are inferred together, as arrays.
+_MANY = 2000
 
 
 @own_methods
@@ -221,7 +223,8 @@ class RelationalModel(Frozen, Hinted):
         """P(targets | tables, evidence, do): what is known of attributes of objects, such as "student[anna].grade".
 
         Only the part of the ground network is made that the answer can depend on. It is exact where that is cheap
-        enough; else estimates with their errors, as `info` says.
+        enough; else estimates with their errors, as `info` says. Where thousands of attributes have a say, the answer
+        about one of them is that of `predict_proba`.
 
         Parameters
         ----------
@@ -234,8 +237,37 @@ class RelationalModel(Frozen, Hinted):
         tables
             The objects, their references, and what is known of attributes.
         """
+        if engine == "auto" and not do and isinstance(targets, str):
+            together = self._together(targets, findings_of(evidence), tables, budget)
+            if together is not None:
+                return together
         part, findings = self._part(targets, evidence, do, tables)
         return part.query(targets, findings, engine=engine, budget=budget)
+
+    def _together(
+        self, target: str, findings: Mapping[str, Any], tables: TablesLike, budget: Budget | None
+    ) -> Factor | None:
+        """The answer about one of very many objects that hang together, as `predict_proba` has it; else none."""
+        grounding = self._grounding(tables)
+        node = grounding.node(target)
+        if len(requisite(grounding, [node], (), (), ()).nodes) <= _MANY:
+            return None
+        nodes = {name: grounding.node(name) for name in findings}
+        _refuse_contradictions(grounding, nodes, findings)
+        found, beliefs = read_findings(
+            findings, {name: grounding.variable(nodes[name]) for name in findings}, self._place
+        )
+        is_plain = not (found.soft or found.values or beliefs)
+        if not is_plain or any(v.is_continuous for cpd in self._cpds for v in cpd.scope):
+            return None
+        columns = {name: np.array(grounding.instance.column(name)) for name in grounding.attributes}
+        for name, state in found.hard.items():
+            attribute, place = grounding.attribute_of(nodes[name])
+            columns[attribute][place] = state
+        known = Grounding(self.schema, self._families, grounding.instance.with_columns(columns))
+        attribute, place = grounding.attribute_of(node)
+        rows, info = Collective(known, self._on(known)).beliefs(attribute, "auto", budget)
+        return Factor((grounding.variable(node),), rows[place]).with_info(info)
 
     def marginals(
         self,
