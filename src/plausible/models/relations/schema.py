@@ -122,7 +122,8 @@ class Schema(Frozen):
         existence: Iterable[str] = (),
         **more: Any,
     ) -> None:
-        for name, mapping in (("", tables), ("keys=", keys), ("variables=", variables), ("inverse=", inverse)):
+        mappings: dict[str, Any] = {"": tables, "keys=": keys, "variables=": variables, "inverse=": inverse}
+        for name, mapping in mappings.items():
             if mapping is not None and not isinstance(mapping, Mapping):
                 example = "keys={'registration.student': 'student'}" if name else "Schema(student=students)"
                 raise InvalidModel(f"{name or 'A schema'} takes a mapping, as in {example}, not {shortened(mapping)}.")
