@@ -377,3 +377,30 @@ def test_copies_of_too_many_values_are_refused():
     hard = 0.5 * (WIT[0] * COURSE[0, 1] * GRADE[0, 1, 0] + WIT[1] * COURSE[1, 1] * GRADE[1, 1, 0]) * PRAISE[0, 1]
     answer = university().query("registration[1].course", tables=known)
     np.testing.assert_allclose(answer.values[:2], np.array([easy, hard]) / (easy + hard) / (many // 2), rtol=1e-9)
+
+
+def test_questions_about_one_of_thousands_of_objects_count_their_references():
+    """A student with thousands of registrations: the references tell of wits as the product of their cells does."""
+    rng = np.random.default_rng(5)
+    many, hard = 2500, 900
+    order = rng.permutation(np.repeat(["c1", "c2"], [many - hard, hard])).tolist()
+    tables = {
+        "course": {"id": ["c1", "c2", "c3"], "difficulty": ["easy", "hard", "easy"], "rating": ["good", "bad", "bad"]},
+        "student": {"id": ["s"], "wits": [None]},
+        "registration": {
+            "student": ["s"] * many, "course": order, "grade": [None] * many, "praise": [None] * many,
+        },
+    }  # fmt: skip
+    logs = np.log(WIT) + (many - hard) * np.log([0.52, 0.48]) + hard * np.log([0.48, 0.52])
+    even = pb.ReferenceCPD(
+        "registration.course", [[0.52, 0.48], [0.48, 0.52]], ["course.difficulty"], ["registration.student.wits"]
+    )
+    odds = np.exp(logs - logs.max())
+    short = {**tables, "registration": {key: cells[:40] for key, cells in tables["registration"].items()}}
+    few = order[:40].count("c2")
+    part = WIT * np.array([0.52, 0.48]) ** (40 - few) * np.array([0.48, 0.52]) ** few
+    model = university().with_cpd(even)
+    answer = model.query("student[s].wits", tables=short)
+    np.testing.assert_allclose(answer.values, part / part.sum(), rtol=1e-9)
+    answer = model.query("student[s].wits", tables=tables)
+    np.testing.assert_allclose(answer.values, odds / odds.sum(), rtol=1e-6)

@@ -250,8 +250,9 @@ class RelationalModel(Frozen, Hinted):
         """The answer about one of very many objects that hang together, as `predict_proba` has it; else none."""
         grounding = self._grounding(tables)
         node = grounding.node(target)
-        if len(requisite(grounding, [node], (), (), ()).nodes) <= _MANY:
+        if grounding.has_open_references or len(requisite(grounding, [node], (), (), ()).nodes) <= _MANY:
             return None
+        self._on(grounding)  # refuses cells of uncertain size, as any other question about single objects does
         nodes = {name: grounding.node(name) for name in findings}
         _refuse_contradictions(grounding, nodes, findings)
         found, beliefs = read_findings(
@@ -266,7 +267,7 @@ class RelationalModel(Frozen, Hinted):
             columns[attribute][place] = state
         known = Grounding(self.schema, self._families, grounding.instance.with_columns(columns))
         attribute, place = grounding.attribute_of(node)
-        rows, info = Collective(known, self._on(known)).beliefs(attribute, "auto", budget)
+        rows, info = Collective(known, self._cpds).beliefs(attribute, "auto", budget)
         return Factor((grounding.variable(node),), rows[place]).with_info(info)
 
     def marginals(
