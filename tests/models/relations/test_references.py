@@ -385,7 +385,7 @@ def test_questions_about_one_of_thousands_of_objects_count_their_references():
     many, hard = 2500, 900
     order = rng.permutation(np.repeat(["c1", "c2"], [many - hard, hard])).tolist()
     tables = {
-        "course": {"id": ["c1", "c2", "c3"], "difficulty": ["easy", "hard", "easy"], "rating": ["good", "bad", "bad"]},
+        "course": {"id": ["c1", "c3", "c2"], "difficulty": ["easy", "easy", "hard"], "rating": ["good", "bad", "bad"]},
         "student": {"id": ["s"], "wits": [None]},
         "registration": {
             "student": ["s"] * many, "course": order, "grade": [None] * many, "praise": [None] * many,
