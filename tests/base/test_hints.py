@@ -41,6 +41,7 @@ OBJECTS = [
     ("model", pb.LinearDynamicalSystem(0.9, 1.0, 1.0, 1.0, 0.0, "stationary")),
     ("net model", HMM.to_dynamic_network()),
     ("model", pb.RelationalModel(pb.Schema(coin={"id": [1]}), [pb.TableCPD("coin.side", [0.5, 0.5])])),
+    ("model", pb.PlateModel([pb.TableCPD("side[coin]", [0.5, 0.5])], plates={"coin": 2})),
 ]
 CALL = re.compile(r"(?<!')\b(net|model|graph|factor|diagram|result|fit|pb)((?:\.\w+(?:\(\))?)+)")
 

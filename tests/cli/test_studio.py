@@ -85,7 +85,8 @@ def test_control_c_does_not_wait_for_a_question(tmp_path):
     assert program.ask("examples")["answer"]["examples"]  # others are answered meanwhile
     assert answers == []
     code, _, err, seconds = program.end()
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert re.fullmatch(r"(An exact answer is computed on a tree of .*\n)?", err)  # what takes its time is told
     assert seconds < 5
     asking.join(timeout=10)
     assert "answer" not in answers[0]

@@ -73,7 +73,7 @@ def learn_relations(
     print_answer(f"{output_name(output)}: {fit}", facts, as_json=as_json, error=is_standard(output))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class GroundVariables(Mapping[str, Variable]):
     """ "student[anna].wits" -> its variable; a name that is none is an error that says which part of it is unknown."""
 

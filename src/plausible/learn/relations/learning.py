@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from plausible.base.method_names import keyword_hints
 from plausible.base.options import Seed, check_count, generator_of
 from plausible.base.query_info import QueryInfo
-from plausible.base.records import Result
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, UnknownVariable, counted, shortened, warn_caller
 from plausible.inference.budget import Budget
 from plausible.inference.choice import EngineChoice
@@ -42,7 +41,7 @@ from plausible.models.relations.schema import Schema
 from plausible.search.run import Run, Stops
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class RelationalFit(Result):
     """A relational model learned from tables; made by `learn.relational`."""
 

@@ -40,7 +40,7 @@ class _Token(NamedTuple):
 def parse_sentence(text: str) -> Sentence:
     """The sentence that a text says.
 
-    >>> print(parse_sentence("not Smokes(x) or Cancer(x)"))
+    >>> print(parse_sentence("not Smokes(x) or Cancer(x)").text)
     !Smokes(x) | Cancer(x)
     >>> parse_sentence("Smokes(x) & => Cancer(x)")
     Traceback (most recent call last):

@@ -22,7 +22,9 @@ class PlateName(NamedTuple):
     attribute: str
     inside: tuple[str, ...]
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How it is written."""
         return f"{self.attribute}[{','.join(self.inside)}]" if self.inside else self.attribute
 
     @classmethod
@@ -90,7 +92,7 @@ class Lowering:
         return name
 
     def _named(self, attribute: str) -> str:
-        return str(PlateName(attribute, self.declared[attribute]))
+        return PlateName(attribute, self.declared[attribute]).text
 
     def _is_shared(self, name: PlateName) -> bool:
         return all(plate in self.plates.members for plate in name.inside)
@@ -98,13 +100,13 @@ class Lowering:
     def _declare(self, name: PlateName) -> None:
         if len(set(name.inside)) < len(name.inside):
             raise InvalidModel(
-                f"{str(name)!r} lies twice in one plate. What is between two members of a plate is a class with two "
+                f"{name.text!r} lies twice in one plate. What is between two members of a plate is a class with two "
                 "slots of a RelationalModel, such as keys={'trust.from': 'student', 'trust.to': 'student'}."
             )
         before = self.declared.setdefault(name.attribute, name.inside)
         if set(before) != set(name.inside):
             raise InvalidModel(
-                f"{name.attribute!r} stands as {str(name)!r} and as {str(PlateName(name.attribute, before))!r}: an "
+                f"{name.attribute!r} stands as {name.text!r} and as {PlateName(name.attribute, before).text!r}: an "
                 "attribute lies in the same plates everywhere."
             )
         owner = self._classes.setdefault(frozenset(name.inside), CROSS.join(name.inside) or OUTSIDE)
@@ -127,9 +129,9 @@ class Lowering:
         wrong = next((part for part in name.inside if part not in self.plates.members), None)
         if wrong is not None and name.attribute not in self.declared:
             return UnknownVariable(
-                f"{str(name)!r} lies in {wrong!r}, which is no plate{where}.{suggestion(wrong, self.plates.members)}"
+                f"{name.text!r} lies in {wrong!r}, which is no plate{where}.{suggestion(wrong, self.plates.members)}"
             )
-        return UnknownVariable.named(str(name), known, f"this plate model{where}")
+        return UnknownVariable.named(name.text, known, f"this plate model{where}")
 
     def target(self, attribute: str) -> str:
         """ "class.attribute" of an attribute."""
@@ -171,7 +173,7 @@ class Lowering:
         child = self._instance(name)
         if child.attribute not in {self._read(one.variable.name).attribute for one in self.shared}:
             raise InvalidModel(
-                f"{str(name)!r} is one instance: all others need a CPD of {self._named(child.attribute)!r}."
+                f"{name.text!r} is one instance: all others need a CPD of {self._named(child.attribute)!r}."
             )
         parents = []
         members = dict(zip(self.declared[child.attribute], child.inside, strict=True))
@@ -184,10 +186,10 @@ class Lowering:
             parents.append(self._instance(parent))
         owner = self.target(child.attribute).partition(".")[0]
         own = f"{owner}{OWN}{len(self.own)}"
-        if twice := next((str(one) for one in parents if parents.count(one) > 1), None):
+        if twice := next((one.text for one in parents if parents.count(one) > 1), None):
             raise InvalidModel(f"{twice!r} is a parent of {cpd.variable.name!r} twice.")
         if child in [one.child for one in self.own.values()]:
-            raise InvalidModel(f"{str(child)!r} has two distributions in this model.")
+            raise InvalidModel(f"{child.text!r} has two distributions in this model.")
         self.own[own] = _Own(child, tuple(parents))
         self.keys[f"{own}.{KEY}"] = owner
         self.keys |= {f"{own}.{at}": self.target(one.attribute).partition(".")[0] for at, one in enumerate(parents)}
@@ -200,11 +202,11 @@ class Lowering:
         for plate, member in zip(plates, name.inside, strict=True):
             if member not in self.plates.members[plate]:
                 raise UnknownVariable(
-                    f"{str(name)!r}: the plate {plate!r} has no member {member!r}."
+                    f"{name.text!r}: the plate {plate!r} has no member {member!r}."
                     f"{suggestion(member, (*self.plates.members[plate], plate))}"
                 )
         if not self.plates.has(plates, name.inside):
-            raise InvalidModel(f"{str(name)!r} is not there: plates= does not have these members together.")
+            raise InvalidModel(f"{name.text!r} is not there: plates= does not have these members together.")
         return name
 
     def is_shared(self, cpd: CPD) -> bool:
@@ -229,7 +231,7 @@ class Lowering:
 
     def cpds(self, schema: Schema, cpds: Iterable[CPD]) -> tuple[tuple[CPD, ...], list[CPD]]:
         """The distributions bound to the variables of their plates, and the same over those of the schema."""
-        own = {str(one.child): (name, one) for name, one in self.own.items()}
+        own = {one.child.text: (name, one) for name, one in self.own.items()}
         bound, lowered = [], []
         for cpd in cpds:
             child = self._read(cpd.variable.name)
@@ -237,12 +239,12 @@ class Lowering:
             parents = [schema.variable(one) for one in targets]
             names = dict(zip(cpd.parent_names, parents, strict=True))
             kept = cpd.bind({text: parent.renamed(text) for text, parent in names.items()})
-            if str(child) in own and not self._is_shared(child):
-                name, one = own[str(child)]
+            if child.text in own and not self._is_shared(child):
+                name, one = own[child.text]
                 shared = schema.variable(self.target(child.attribute))
                 if shared.states != cpd.variable.states:
                     raise InvalidModel(
-                        f"{str(child)!r} has the states {list(cpd.variable.states)}, and all others have "
+                        f"{child.text!r} has the states {list(cpd.variable.states)}, and all others have "
                         f"{list(shared.states)}: they have the same ones in the same order."
                     )
                 terms: Sequence[str] = [f"{name}.{at}.{parent.attribute}" for at, parent in enumerate(one.parents)]
@@ -289,7 +291,7 @@ class PlateNaming:
     def join(self, attribute: str, key: str) -> str:
         owner, name = attribute.split(".")
         parts = dict(zip(self._lowered.orders[owner], key.split(","), strict=False))
-        return str(PlateName(name, tuple(parts.get(plate, "...") for plate in self._lowered.declared[name])))
+        return PlateName(name, tuple(parts.get(plate, "...") for plate in self._lowered.declared[name])).text
 
     def split(self, name: str) -> tuple[str, str] | None:
         read = PlateName.read(name)

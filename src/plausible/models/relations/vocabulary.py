@@ -44,7 +44,7 @@ def read_predicates(predicates: Mapping[str, Any]) -> Mapping[str, Predicate]:
     """Name -> predicate: a list of types, or (types, states).
 
     >>> read = read_predicates({"Friends": ["person", "person"], "Topic": (["paper"], ["AI", "DB"])})
-    >>> print(*read.values())
+    >>> print(*(one.text for one in read.values()))
     Friends(person, person) Topic(paper) = AI | DB
     """
     if not isinstance(predicates, Mapping) or not predicates:
