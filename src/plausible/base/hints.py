@@ -321,8 +321,8 @@ RELATIONAL_HINTS = _page(
 
 PLATE_HINTS = _page(
     {
-        "fit train estimate learn": "Use pb.learn.relational(model.relational_model, model.tables), and "
-        "model.with_distributions(fit.model).",
+        "fit train estimate learn": "Use pb.learn.relational(model.relational_model, model.tables); "
+        "model.with_distributions takes what it finds.",
         "posterior infer inference": "Use model.query(names, evidence={name: state}).",
         "score loglike log_probability": "Use model.log_likelihood(evidence).",
         "ground to_bayesian_network instantiate": "Use model.unroll(), an ordinary BayesianNetwork.",
