@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 import plausible as pb
-from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
+from plausible.errors import InvalidArgument, PlausibleWarning, UnknownState, UnknownVariable
+from plausible.models.relations.instance import Instance
 
 STUDENT = {"id": ["a", "b"], "wits": ["low", "high"]}
 REGISTRATION = {"id": [1, 2, 3], "student": ["a", "a", "b"], "grade": ["A", "B", "A"]}
@@ -103,3 +104,11 @@ def test_every_class_needs_its_table():
         MODEL.read({"student": STUDENT})
     with pytest.raises(InvalidArgument, match="tables= maps each class to its table"):
         MODEL.read([STUDENT])
+
+
+def test_a_column_that_is_nearly_called_as_a_missing_one_is_told():
+    """A slip would make all values unknown; columns of other names are passed over as they are."""
+    schema = pb.Schema(order={"id": [1], "returned": ["no"]})
+    with pytest.warns(PlausibleWarning, match="no column 'returned', .* but one called 'retruned'"):
+        Instance.read(schema, {"order": {"id": [1, 2], "retruned": ["no", "no"], "note": ["", "x"]}})
+    Instance.read(schema, {"order": {"id": [1, 2], "note": ["", "x"]}})

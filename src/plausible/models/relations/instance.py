@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -16,7 +17,15 @@ from plausible.base.arrays import Ints, starts_of
 from plausible.base.records import plain
 from plausible.data.columns import decode, encode_small, equally_long
 from plausible.data.factorizing import factorize, is_absent
-from plausible.errors import InvalidArgument, TooLarge, UnknownVariable, counted, suggestion
+from plausible.errors import (
+    InvalidArgument,
+    PlausibleWarning,
+    TooLarge,
+    UnknownVariable,
+    counted,
+    suggestion,
+    warn_caller,
+)
 from plausible.models.relations.schema import EXISTS, KEY, Schema, Slot, open_class
 from plausible.models.relations.terms import Chain
 from plausible.variables import Variable
@@ -26,6 +35,8 @@ if TYPE_CHECKING:
 
 #: So many rows are named in an error, and so many ids are looked at for close matches.
 _MOST_NAMED, _MOST_COMPARED = 5, 10_000
+#: How alike the name of a column that is passed over is to one that is missing where it may be a slip.
+_NEAR = 0.8
 #: So many links that may exist are listed.
 _MOST_LINKS = 20_000_000
 
@@ -120,6 +131,8 @@ class Instance:
         _check_tables(schema, tables)
         opened = {name: open_class(name, tables[name], schema.attributes(name)) for name in schema.classes}
         cells = {name: dict(columns.read(_columns(schema, name))) for name, columns in opened.items()}
+        for name, columns in opened.items():
+            _warn_of_misspelt(schema, name, columns.names)
         ids = {name: _read_ids(name, columns) for name, columns in cells.items()}
         references = {
             reference: _read_references(reference, target, cells[reference.partition(".")[0]], ids[target])
@@ -285,6 +298,19 @@ def _check_tables(schema: Schema, tables: Any) -> None:
 def _columns(schema: Schema, name: str) -> Iterable[str]:
     """The columns of a class that are read."""
     return dict.fromkeys([KEY, *schema.own_references(name), *schema.attributes(name)])
+
+
+def _warn_of_misspelt(schema: Schema, name: str, there: Sequence[Any]) -> None:
+    """Warn of a column that is passed over where one that is nearly called so is missing, and so taken as unknown."""
+    used = set(_columns(schema, name))
+    others = [str(column) for column in there if column not in used]
+    for attribute in schema.attributes(name):
+        if attribute not in there and (near := get_close_matches(attribute, others, n=1, cutoff=_NEAR)):
+            warn_caller(
+                f"The table of {name!r} has no column {attribute!r}, which is taken as unknown, but one called "
+                f"{near[0]!r}, which is passed over: rename it if it is meant.",
+                PlausibleWarning,
+            )
 
 
 def _read_ids(name: str, columns: Mapping[str, Any]) -> pd.Index[Any]:
