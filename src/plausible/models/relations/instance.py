@@ -131,8 +131,8 @@ class Instance:
         _check_tables(schema, tables)
         opened = {name: open_class(name, tables[name], schema.attributes(name)) for name in schema.classes}
         cells = {name: dict(columns.read(_columns(schema, name))) for name, columns in opened.items()}
-        for name, columns in opened.items():
-            _warn_of_misspelt(schema, name, columns.names)
+        for name, table in opened.items():
+            _warn_of_misspelt(schema, name, table.names)
         ids = {name: _read_ids(name, columns) for name, columns in cells.items()}
         references = {
             reference: _read_references(reference, target, cells[reference.partition(".")[0]], ids[target])
