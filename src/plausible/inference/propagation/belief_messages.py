@@ -206,7 +206,7 @@ def factor_beliefs(state: MessageState) -> Floats:
         chosen = np.flatnonzero(arities > axis)
         at = graph.factors["first"][chosen] + axis
         lengths = np.diff(starts)[chosen]
-        cells = _stretches(starts[chosen], lengths)
+        cells = stretches(starts[chosen], lengths)
         states = (within[cells] - np.repeat(starts[chosen], lengths)) // np.repeat(edges["step"][at], lengths)
         beliefs[cells] += state.messages.outgoing[
             np.repeat(edges["start"][at], lengths) + states % np.repeat(widths[at], lengths)
@@ -218,7 +218,7 @@ def factor_beliefs(state: MessageState) -> Floats:
     return np.asarray(np.exp(beliefs - np.repeat(totals, lengths)))
 
 
-def _stretches(starts: Ints, lengths: Ints) -> Ints:
+def stretches(starts: Ints, lengths: Ints) -> Ints:
     """The places of stretches that begin here and are so long, one after the other."""
     return np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
 

@@ -202,7 +202,8 @@ def _start(
     cpds = []
     for place, (ground, kept) in enumerate(zip(task.grounding.families, fixed, strict=True)):
         given = starts[place] if starts is not None and number == 0 else None
-        cpds.append(kept or given or _drawn(task, ground, generator))
+        known = given if kept is None else kept
+        cpds.append(_drawn(task, ground, generator) if known is None else known)
     return tuple(cpds)
 
 

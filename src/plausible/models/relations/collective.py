@@ -21,7 +21,7 @@ from plausible.inference.engines import check_engine
 from plausible.inference.estimates import Estimate
 from plausible.inference.problem import strides_of
 from plausible.inference.propagation.belief_graph import Clusters, hosts_in, is_forest, merged
-from plausible.inference.propagation.belief_messages import factor_beliefs, reparametrise, variable_beliefs
+from plausible.inference.propagation.belief_messages import factor_beliefs, reparametrise, stretches, variable_beliefs
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.within_budget import MESSAGES
 from plausible.models.relations.ground_factors import Block, GroundFactors
@@ -111,10 +111,7 @@ class Collective:
         return solution.tables[start : start + len(block.places) * size].reshape(-1, size)
 
     def solve(self, engine: Any = "auto", budget: Budget | None = None) -> Solution:
-        """Beliefs by the way that an engine names: "auto" takes what is exact and affordable, else messages.
-
-        Without hidden variables there is nothing to do.
-        """
+        """Beliefs by the way that an engine names: "auto" takes what is exact and affordable, else messages."""
         solution = self._solve(engine, budget)
         if not self.ground.is_approximate:
             return solution
@@ -162,7 +159,7 @@ def _spread(clusters: Clusters, within: Clusters, beliefs: Floats) -> Floats:
     numbers = np.cumsum(is_host) - 1
     owner = numbers[hosts]  # the place of each factor's host among those that are left
     lengths = np.diff(within.table_starts)[owner]
-    cells = _stretches(within.table_starts[:-1][owner], lengths)
+    cells = stretches(within.table_starts[:-1][owner], lengths)
     within_table = cells - np.repeat(within.table_starts[:-1][owner], lengths)
     place = np.repeat(clusters.table_starts[:-1], lengths)
     own_strides, host_strides = _strides(clusters), _strides(within)
@@ -192,11 +189,6 @@ def _places_in(clusters: Clusters, factors: Ints, variables: Ints) -> Ints:
 
 def _strides(clusters: Clusters) -> Ints:
     return strides_of(clusters.sizes[clusters.scopes], clusters.scope_starts)
-
-
-def _stretches(starts: Ints, lengths: Ints) -> Ints:
-    """The places of stretches that begin here and are so long, one after the other."""
-    return np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
 
 
 def _by_tree(clusters: Clusters, budget: Budget | None) -> Solution:

@@ -18,7 +18,7 @@ from plausible.data.sources import OpenColumns, open_columns
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted, shortened, suggestion
 from plausible.models.network_parts import variable_of, variable_record
 from plausible.models.shown_parts import title_of
-from plausible.variables import State, Variable
+from plausible.variables import Variable
 from plausible.variables.variable import states_cell
 
 #: The column that tells objects of a class apart.
@@ -165,11 +165,7 @@ class Schema(Frozen):
     def slots(self, name: str) -> Mapping[str, Slot]:
         """What leads on from objects of a class: its references, and the ways back to those that refer to them."""
         self.check_class(name)
-        forward = {
-            reference.partition(".")[2]: Slot(name, reference.partition(".")[2], target)
-            for reference, target in self.references.items()
-            if reference.startswith(f"{name}.")
-        }
+        forward = {slot: Slot(name, slot, target) for slot, target in self.own_references(name).items()}
         backward = {
             way: slot for way, slot in self._inverse.items() if slot.target == name and _way_name(way) not in forward
         }
@@ -312,8 +308,7 @@ class Schema(Frozen):
         rows = []
         for name in self.classes:
             rows += [(name, attribute, states_cell(variable)) for attribute, variable in self._attributes[name].items()]
-            own = [key for key in self.references if key.startswith(f"{name}.")]
-            rows += [(name, key.partition(".")[2], f"-> {self.references[key]}") for key in own]
+            rows += [(name, slot, f"-> {target}") for slot, target in self.own_references(name).items()]
         return TextTable(("class", "attribute", "states"), tuple(rows), 3)
 
     def __str__(self) -> str:
@@ -409,6 +404,3 @@ def open_class(name: str, table: Any, attributes: Mapping[str, Variable] = Mappi
         return open_columns(table, {column: variable.renamed(column) for column, variable in attributes.items()})
     except InvalidArgument as error:
         raise InvalidArgument(f"The table of {name!r}: {error}") from None
-
-
-StatesLike = Iterable[State] | int | Variable | None
